@@ -316,7 +316,10 @@ module jd_sparse_bank
   logic [XW-1:0]         x_base_q, x_base, dw_base;
   logic                  fetch_q;
   logic [2:0]            neuron_q;
-  rank_t                 rank_mid_q, rank_q2;
+  rank_t                 rank_mid_q;
+  lane_slots_t           slots_q2;
+  logic                  first_q2, half_q2;
+  logic [SLOTS-1:0][LANE_W-1:0] all_lanes;
   logic [WW-1:0]         line_mid_q;
   logic [NEURONS-1:0][TUPLE_W-1:0]           x_line;
   logic [SLOTS-2:0][VECTORS-1:0][HALF_W-1:0] staged_q;
@@ -324,6 +327,9 @@ module jd_sparse_bank
   logic [VECTORS-1:0][HALF_W-1:0]            fetched;
   assign x_base  = XW'((op_q.x_set ? XHalf : 0) + 32'(tile_q) * 32'(op_q.x_lines));
   assign fetched = x_line[neuron_q];
+  always_comb begin
+    for (int unsigned s = 0; s < SLOTS; s++) all_lanes[s] = rank_mid_q.window.slots[s].lanes;
+  end
   assign fetch   = fetches || dw_fetch;
   always_ff @(posedge clk_i) begin
     fetch_q  <= rst_n && fetch;
@@ -341,7 +347,9 @@ module jd_sparse_bank
       end
       if (phases_q[2] == '1) begin
         active_q <= {fetched, staged_q};
-        rank_q2  <= rank_mid_q;
+        slots_q2 <= lane_slots_of(rank_mid_q.window, rank_mid_q.rank, '0, all_lanes);
+        first_q2 <= rank_mid_q.first;
+        half_q2  <= rank_mid_q.half;
       end
     end
   end
@@ -358,12 +366,9 @@ module jd_sparse_bank
 
   // ---- Units of DW
   logic                         dw_valid, dw_first;
-  window_t                      dw_window;
-  logic [DIM_W-1:0]             dw_rank;
+  lane_slots_t                  dw_slots;
   logic [AccW-1:0]              dw_accumulator;
-  logic [Slots-1:0]             dw_skips;
   logic [Lanes-1:0]             dw_lane_skips;
-  logic [Slots-1:0][LANE_W-1:0] dw_skipped;
   logic [Slots-1:0][HALF_W-1:0] dw_x;
   logic [Lanes-1:0][HALF_W-1:0] dw_y;
   logic [3:0]                   pending_q;              // ends of this walk that are not queued
@@ -402,12 +407,9 @@ module jd_sparse_bank
     .unit_o            (dw_unit),
     .out_valid_o       (dw_valid),
     .out_first_o       (dw_first),
-    .out_window_o      (dw_window),
-    .out_rank_o        (dw_rank),
+    .out_slots_o       (dw_slots),
     .out_accumulator_o (dw_accumulator),
-    .out_skips_o       (dw_skips),
     .out_lane_skips_o  (dw_lane_skips),
-    .out_skipped_o     (dw_skipped),
     .out_x_o           (dw_x),
     .out_y_o           (dw_y)
   );
@@ -457,13 +459,10 @@ module jd_sparse_bank
     .clk_i,
     .rst_ni        (rst_n),
     .valid_i       (busy_o),
-    .first_i       (dw_valid ? dw_first : rank_q2.first),
-    .window_i      (dw_valid ? dw_window : rank_q2.window),
-    .rank_i        (dw_valid ? dw_rank : rank_q2.rank),
-    .accumulator_i (dw_valid ? dw_accumulator : {rank_q2.half, (AccW - 3)'(0), vector}),
-    .skips_i       (dw_valid ? dw_skips : '0),
+    .first_i       (dw_valid ? dw_first : first_q2),
+    .slots_i       (dw_valid ? dw_slots : slots_q2),
+    .accumulator_i (dw_valid ? dw_accumulator : {half_q2, (AccW - 3)'(0), vector}),
     .lane_skips_i  (dw_valid ? dw_lane_skips : '0),
-    .skipped_i     (dw_valid ? dw_skipped : '0),
     .x_i           (dw_valid ? dw_x : x),
     .w_i           (dw_valid ? dw_y : weight_line),
     .useful_o,

@@ -182,11 +182,10 @@ module jd_sparse_comm
   logic [Side-1:0][NEURONS-1:0][TUPLE_W-1:0] heard_q, old_q;
   logic [NEURONS-1:0][TUPLE_W-1:0]           tuples, data;
   logic [NEURONS-1:0][HALF_W-1:0]            own, own_old;
-  logic [2:0]                                skew;
-  assign skew   = s0.old ? d_q.skew : a_q.skew;
+  logic [NEURONS-1:0][2:0]                   banks_q;     // of the neurons of s0
   assign tuples = s0.fresh ? data : heard_q[s0.side];
   for (genvar n = 0; n < NEURONS; n++) begin : gen_own
-    assign data[n]    = read_data_i[3'(n) + skew];
+    assign data[n]    = read_data_i[banks_q[n]];
     assign own[n]     = (!back_q && !gates_q[s0.vector])
                         ? '0 : tuples[n][32'(s0.vector[1:0])*HALF_W +: HALF_W];
     assign own_old[n] = old_q[s0.side][n][32'(s0.vector[1:0])*HALF_W +: HALF_W];
@@ -194,6 +193,8 @@ module jd_sparse_comm
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) slots_q <= '0;
     else                    slots_q <= {slots_q[READ_LATENCY-1:1], slot};
+    for (int unsigned n = 0; n < NEURONS; n++)
+      banks_q[n] <= 3'(n) + (slots_q[READ_LATENCY-1].old ? d_q.skew : a_q.skew);
     if (s0.valid && s0.gates) begin
       for (int unsigned p = 0; p < VECTORS; p++)
         gates_q[{s0.vector[4:2], 2'(p)}] <= read_data_i[b_q.skew][p*HALF_W +: HALF_W - 1] != '0;

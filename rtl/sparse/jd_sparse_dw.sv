@@ -65,12 +65,9 @@ module jd_sparse_dw
   output gradient_unit_t                           unit_o,         // that ends
   output logic                                     out_valid_o,
   output logic                                     out_first_o,
-  output window_t                                  out_window_o,
-  output logic [DIM_W-1:0]                         out_rank_o,
+  output lane_slots_t                              out_slots_o,
   output logic [AccW-1:0]                          out_accumulator_o,
-  output logic [Slots-1:0]                         out_skips_o,    // the rank is another core's
-  output logic [Lanes-1:0]                         out_lane_skips_o,
-  output logic [Slots-1:0][LANE_W-1:0]             out_skipped_o,  // lanes that do
+  output logic [Lanes-1:0]                         out_lane_skips_o,  // they are another core's
   output logic [Slots-1:0][HALF_W-1:0]             out_x_o,
   output logic [Lanes-1:0][HALF_W-1:0]             out_y_o
 );
@@ -125,12 +122,13 @@ module jd_sparse_dw
   logic [WINDOW_W-1:0] number_q, ahead;        // of the window
   logic [6:0]          block_q;                // of the window
   logic [G_LINE_W-1:0] line_q;
-  logic [DIM_W-1:0]    rank, past;             // first of the block, first of the next
-  logic [BLOCK_W-1:0]  size, ranks;
-  logic [Slots-1:0][BLOCK_W-1:0] counts;       // ranks of each slot
+  logic [DIM_W-1:0]    from_rank_q, past;      // first of the block, first of the next
+  logic [DIM_W-1:0]    first_next;             // first of a block of the next window
+  logic [BLOCK_W-1:0]  size_q, ranks;          // of a block; of this one
+  logic [Slots-1:0][BLOCK_W-1:0] counts_q;     // ranks of each slot
   logic [1:0]          sets_q;                 // that hold a step
   logic                set_q, frees, active_q, none, stepping, step_ends, pushes;
-  logic                last_tile, last_block, last_unit, advances, skips;
+  logic                last_tile, last_block_q, last_unit, advances, skips;
   function automatic logic [BLOCK_W-1:0] in_block(
       input logic [DIM_W-1:0] depth, input logic [DIM_W-1:0] from, input logic [BLOCK_W-1:0] most);
     logic [DIM_W-1:0] left;
@@ -138,21 +136,15 @@ module jd_sparse_dw
     return depth <= from ? '0 : left >= DIM_W'(most) ? most : BLOCK_W'(left);
   endfunction
   assign ready_o    = state_q == StIdle;
-  assign size       = BLOCK_W'(4) << range_q.block;
-  assign rank       = DIM_W'(block_q) << (3'(range_q.block) + 3'd2);
-  assign past       = rank + DIM_W'(size);
-  assign ranks      = in_block(window_q.depth, rank, size);
-  always_comb begin
-    for (int unsigned s = 0; s < Slots; s++)
-      counts[s] = in_block(window_q.slots[s].depth, rank, size);
-  end
+  assign past       = from_rank_q + DIM_W'(size_q);
+  assign ranks      = in_block(window_q.depth, from_rank_q, size_q);
   assign last_tile  = tile_q == tiles_q - 1'b1;
-  assign last_block = past >= window_q.depth;
+  assign first_next = advances ? '0 : from_rank_q;
   assign last_unit  = number_q == range_q.last_window && block_q == range_q.last_step;
   assign none       = state_q == StFirst && (range_q.empty || tiles_q == '0);
   assign skips      = state_q == StStep && window_q.depth == '0;
   assign stepping   = state_q == StStep && !skips && (active_q || !sets_q[1]);
-  assign advances   = skips || (step_ends && last_tile && last_block && !last_unit);
+  assign advances   = skips || (step_ends && last_tile && last_block_q && !last_unit);
   assign ahead      = advances ? number_q + WINDOW_W'(2) : number_q + 1'b1;
   // A window is there one clock after its address, and stays until the next is asked for.
   assign window_read = state_q == StFirst
@@ -179,12 +171,12 @@ module jd_sparse_dw
   always_comb begin                              // the first slot from x_slot_q on that has ranks
     x_slot = x_slot_q;
     for (int s = int'(Slots) - 1; s >= 0; s--) begin
-      if (SlotW'(s) >= x_slot_q && counts[s] != '0) x_slot = SlotW'(s);
+      if (SlotW'(s) >= x_slot_q && counts_q[s] != '0) x_slot = SlotW'(s);
     end
     x_next = x_slot;
     x_more = 1'b0;
     for (int s = int'(Slots) - 1; s >= 0; s--) begin
-      if (SlotW'(s) > x_slot && counts[s] != '0) begin
+      if (SlotW'(s) > x_slot && counts_q[s] != '0) begin
         x_next = SlotW'(s);
         x_more = 1'b1;
       end
@@ -194,7 +186,7 @@ module jd_sparse_dw
   assign y_of      = window_q.slots[y_slot_q];
   assign x_asks    = stepping && !x_done_q && fetch_ready_i;
   assign y_asks    = stepping && !y_done_q;
-  assign x_ends    = x_asks && BLOCK_W'(x_rank_q) + 1'b1 == counts[x_slot] && !x_more;
+  assign x_ends    = x_asks && BLOCK_W'(x_rank_q) + 1'b1 == counts_q[x_slot] && !x_more;
   assign y_more    = y_lane_q + 1'b1 != window_q.lanes;
   assign y_ends    = y_asks && !y_more;
   assign step_ends = stepping && (x_done_q || x_ends) && (y_done_q || y_ends);
@@ -210,20 +202,33 @@ module jd_sparse_dw
     if (state_q == StFirst) begin
       number_q <= range_q.first_window;
       block_q  <= range_q.first_step;
+      size_q   <= BLOCK_W'(4) << range_q.block;
+      from_rank_q <= DIM_W'(range_q.first_step) << (3'(range_q.block) + 3'd2);
       line_q   <= G_LINE_W'(range_q.base);
       tile_q   <= '0;
     end else if (skips) begin
       number_q <= number_q + 1'b1;
       block_q  <= '0;
+      from_rank_q <= '0;
     end else if (step_ends) begin
       tile_q <= last_tile ? '0 : tile_q + 1'b1;
       if (last_tile) begin
         line_q  <= line_q + G_LINE_W'(ranks);
-        block_q <= last_block ? '0 : block_q + 1'b1;
-        if (last_block) number_q <= number_q + 1'b1;
+        block_q <= last_block_q ? '0 : block_q + 1'b1;
+        from_rank_q <= last_block_q ? '0 : past;
+        if (last_block_q) number_q <= number_q + 1'b1;
       end
     end
-    if (state_q == StWindow || advances) window_q <= next_window;
+    if (state_q == StWindow || advances) begin
+      window_q     <= next_window;
+      last_block_q <= first_next + DIM_W'(size_q) >= next_window.depth;
+      for (int unsigned s = 0; s < Slots; s++)
+        counts_q[s] <= in_block(next_window.slots[s].depth, first_next, size_q);
+    end else if (step_ends && last_tile) begin
+      last_block_q <= past + DIM_W'(size_q) >= window_q.depth;
+      for (int unsigned s = 0; s < Slots; s++)
+        counts_q[s] <= in_block(window_q.slots[s].depth, past, size_q);
+    end
     if (!rst_ni) begin
       active_q <= 1'b0;
       x_done_q <= 1'b0;
@@ -243,7 +248,7 @@ module jd_sparse_dw
       if (x_asks) begin
         x_rank_q <= x_rank_q + 1'b1;
         x_slot_q <= x_slot;
-        if (BLOCK_W'(x_rank_q) + 1'b1 == counts[x_slot]) begin
+        if (BLOCK_W'(x_rank_q) + 1'b1 == counts_q[x_slot]) begin
           x_rank_q <= '0;
           x_slot_q <= x_next;
         end
@@ -298,7 +303,7 @@ module jd_sparse_dw
   logic [INDEX_W-1:0]   produced;
   logic [NEURONS-1:0][TUPLE_W-1:0] y_line;
   assign fetch_o = x_valid_q[1];
-  assign x_at    = x_of.first + INDEX_W'(rank) + INDEX_W'(x_rank_q);
+  assign x_at    = x_of.first + INDEX_W'(from_rank_q) + INDEX_W'(x_rank_q);
   assign y_at    = y_of.produced + INDEX_W'(y_of_slot_q);
   always_ff @(posedge clk_i) begin
     x_valid_q <= rst_ni ? {x_valid_q[ARRIVES-1:1], x_asks} : '0;
@@ -343,7 +348,7 @@ module jd_sparse_dw
   logic [Slots-1:0][VECTORS-1:0][HALF_W-1:0]     x_read;
   logic [Slots-1:0]                              x_skips;
   logic [1:0][Lanes-1:0]                         y_skip_sets_q;
-  logic [1:0][Slots-1:0][LANE_W-1:0]             skipped_q;      // lanes of a slot
+  logic [1:0][Slots-1:0][LANE_W-1:0]             takes_q;        // lanes of a slot
   logic [1:0][Lanes-1:0][VECTORS-1:0][HALF_W-1:0] y_sets_q;
   for (genvar s = 0; s < Slots; s++) begin : gen_rows
     jd_mem_lut #(.Depth (2 * BLOCK), .Width (1 + TUPLE_W)) u_rows (
@@ -364,9 +369,9 @@ module jd_sparse_dw
     end
     for (int unsigned s = 0; s < Slots; s++) begin
       if (y_valid_q[ARRIVES] && y_place_q[ARRIVES].slot == SlotW'(s)) begin
-        skipped_q[y_place_q[ARRIVES].set][s]
-            <= LANE_W'(y_skips_q)
-               + (y_place_q[ARRIVES].first ? '0 : skipped_q[y_place_q[ARRIVES].set][s]);
+        takes_q[y_place_q[ARRIVES].set][s]
+            <= LANE_W'(!y_skips_q)
+               + (y_place_q[ARRIVES].first ? '0 : takes_q[y_place_q[ARRIVES].set][s]);
       end
     end
   end
@@ -382,7 +387,7 @@ module jd_sparse_dw
   logic [BLOCK_W-1:0] turns;                  // clocks for a vector
   always_comb begin
     pushed = '{none: none, first: tile_q == '0, last: last_tile,
-               ends: none || (last_tile && last_unit), window: window_q, rank: rank,
+               ends: none || (last_tile && last_unit), window: window_q, rank: from_rank_q,
                ranks: ranks, line: line_q, layer: op_q.number};
   end
   jd_stream_fifo #(.Width ($bits(step_t)), .Depth (4)) u_steps (
@@ -436,13 +441,11 @@ module jd_sparse_dw
     out_valid_o <= rst_ni && runs && !step.none && BLOCK_W'(rank_q) < step.ranks;
     if (runs) begin
       out_first_o       <= step.first && vector_q == '0;
-      out_window_o      <= step.window;
-      out_rank_o        <= step.rank + DIM_W'(rank_q);
+      out_slots_o       <= lane_slots_of(step.window, step.rank + DIM_W'(rank_q),
+                                         SLOTS'(x_skips), (SLOTS * LANE_W)'(takes_q[from_q]));
       out_accumulator_o <= {half_i, (AccW - 1)'(rank_q)};
       for (int unsigned s = 0; s < Slots; s++) out_x_o[s] <= x_read[s][vector_q];
-      out_skips_o      <= x_skips;
       out_lane_skips_o <= y_skip_sets_q[from_q];
-      out_skipped_o    <= skipped_q[from_q];
       for (int unsigned i = 0; i < Lanes; i++) out_y_o[i] <= y_sets_q[from_q][i][vector_q];
     end
   end

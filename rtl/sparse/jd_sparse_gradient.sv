@@ -178,6 +178,12 @@ module jd_sparse_gradient
   end
   assign nonfinite_o = nonfinite_q;
 
+  // A word is not read while it is written: those of an operation differ, and its last unit is not
+  // taken before all are written.
+  logic             reads;
+  logic [WordW-1:0] read_word;
+  assign reads     = asks || read_en_i;
+  assign read_word = asks ? word_q : read_word_i;
   logic [READ_LATENCY:1] read_fresh_q;
   logic                  read_fresh;
   always_comb begin
@@ -188,20 +194,22 @@ module jd_sparse_gradient
   end
   always_ff @(posedge clk_i) read_fresh_q <= {read_fresh_q[READ_LATENCY-1:1], read_fresh};
   jd_mem_1r1w #(
-    .Depth (Words), .Lanes (OptLanes), .LaneW (SINGLE_W), .ReadLatency (READ_LATENCY)
+    .Depth (Words), .Lanes (OptLanes), .LaneW (SINGLE_W), .ReadLatency (READ_LATENCY),
+    .Ultra (1'b1)
   ) u_memory (
     .clk_i, .rst_ni,
     .write_en_i   (added != '0),
     .write_addr_i (write_word),
     .write_mask_i (added),
     .write_data_i (total),
-    .read_en_i    (asks || read_en_i),
-    .read_addr_i  (asks ? word_q : read_word_i),
+    .read_en_i    (reads),
+    .read_addr_i  (read_word),
     .read_data_o  (gradient)
   );
   assign read_data_o = read_fresh_q[READ_LATENCY] ? '0 : gradient;
 
   `JD_ASSUME_STABLE(UnitStable_M, unit_valid_i && !unit_ready_o && !clear_i, {unit_valid_i, unit_i})
+  `JD_ASSERT(ReadOrWritten_A, !(reads && added != '0 && read_word == write_word))
   logic unused;
   assign unused = ^unused_valid;
 endmodule : jd_sparse_gradient

@@ -183,7 +183,8 @@ module jd_sparse_grp
   end
 
   // ---- Words
-  logic [Wide-1:0][GROUP_W-1:0] wide, narrow;
+  logic [Wide-1:0][GROUP_W-1:0] wide, word;
+  logic [HitW-1:0][GROUP_W-1:0] narrow;
   logic [HitW-1:0][ENTRY_W-1:0] entries;                // of a narrow word
   for (genvar j = 0; j < Wide; j++) begin : gen_word
     always_comb begin
@@ -196,23 +197,41 @@ module jd_sparse_grp
       endcase
     end
   end
-  assign narrow = wide >> (32'(what_q3.sub) * HitW * GROUP_W);
   for (genvar j = 0; j < HitW; j++) begin : gen_entry
     logic [31:0] lane;
     assign lane = 32'(what_q3.sub) * HitW + j;
     always_comb begin
       unique case (what_q3.log2)
-        3'd1:    entries[j] = pairs_q[j];
-        3'd2:    entries[j] = high_value[2][lane % (MaxW / 4)];
-        3'd3:    entries[j] = high_value[3][lane % (MaxW / 8)];
-        3'd4:    entries[j] = high_value[4][lane % (MaxW / 16)];
-        default: entries[j] = high_value[5][lane % (MaxW / 32)];
+        3'd1: begin
+          narrow[j]  = high_place[1][lane % (MaxW / 2)];
+          entries[j] = pairs_q[j];
+        end
+        3'd2: begin
+          narrow[j]  = high_place[2][lane % (MaxW / 4)];
+          entries[j] = high_value[2][lane % (MaxW / 4)];
+        end
+        3'd3: begin
+          narrow[j]  = high_place[3][lane % (MaxW / 8)];
+          entries[j] = high_value[3][lane % (MaxW / 8)];
+        end
+        3'd4: begin
+          narrow[j]  = high_place[4][lane % (MaxW / 16)];
+          entries[j] = high_value[4][lane % (MaxW / 16)];
+        end
+        default: begin
+          narrow[j]  = high_place[5][lane % (MaxW / 32)];
+          entries[j] = high_value[5][lane % (MaxW / 32)];
+        end
       endcase
     end
   end
+  always_comb begin
+    word = wide;
+    if (what_q3.narrow) word[HitW-1:0] = narrow;
+  end
   always_ff @(posedge clk_i) begin
     if (advance) begin
-      index_o       <= what_q3.narrow ? narrow : wide;
+      index_o       <= word;
       index_entry_o <= entries;
       index_user_o  <= what_q3.user;
     end

@@ -2,7 +2,7 @@
 //
 // The lanes of a bank: each takes the operand of its slot, if the slot still has ranks.
 //
-// Streams  window_i, rank_i, x_i, w_i, index_i: a multiply-add of all lanes whose slot has the rank.
+// Streams  slots_i, x_i, w_i, accumulator_i: a multiply-add of all lanes whose slot has the rank.
 //          A pipe: valid only, no stall. read_*: the accumulators of DrainW lanes, in the same
 //          clock; lanes after the last one read as lane 0. chunk_*: the same for OptLanes lanes.
 // Timing   A multiply-add per clock; its sum is in the accumulator LATENCY + 1 clocks later, with
@@ -31,12 +31,9 @@ module jd_sparse_lanes
   input  logic                           rst_ni,
   input  logic                           valid_i,
   input  logic                           first_i,
-  input  window_t                        window_i,
-  input  logic [DIM_W-1:0]               rank_i,
+  input  lane_slots_t                    slots_i,
   input  logic [AccW-1:0]                accumulator_i,
-  input  logic [Slots-1:0]               skips_i,        // slots, and lanes, whose sums are +0
-  input  logic [Lanes-1:0]               lane_skips_i,
-  input  logic [Slots-1:0][LANE_W-1:0]   skipped_i,      // lanes of a slot that skip
+  input  logic [Lanes-1:0]               lane_skips_i,   // lanes whose sums are +0
   input  logic [Slots-1:0][HALF_W-1:0]   x_i,
   input  logic [Lanes-1:0][HALF_W-1:0]   w_i,
   output logic [LANE_W-1:0]              useful_o,       // lanes of the last clock that multiply
@@ -47,28 +44,17 @@ module jd_sparse_lanes
   output logic [OptLanes-1:0][TUPLE_W-1:0] chunk_data_o
 );
   // ---- Which slot a lane belongs to, and whether it has the rank
-  logic [Slots-1:0]             has, none;        // of slots
-  logic [Slots:0][LANE_W-1:0]   bounds;
   logic [Lanes-1:0][SlotW-1:0]  select_d, select_q;
   logic [Lanes-1:0]             enable_d, enable_q, zero_d, zero_q;
-  logic [LANE_W-1:0]            useful_d;
   always_comb begin
-    bounds   = '0;
-    useful_d = '0;
-    for (int unsigned s = 0; s < Slots; s++) begin
-      bounds[s+1] = bounds[s] + window_i.slots[s].lanes;
-      has[s]      = rank_i < window_i.slots[s].depth && !skips_i[s];
-      none[s]     = window_i.slots[s].depth == '0 || skips_i[s];
-      if (has[s]) useful_d = useful_d + window_i.slots[s].lanes - skipped_i[s];
-    end
     for (int unsigned i = 0; i < Lanes; i++) begin
       select_d[i] = '0;
       for (int unsigned s = 1; s < Slots; s++) begin
-        if (LANE_W'(i) >= bounds[s]) select_d[i] = SlotW'(s);
+        if (LANE_W'(i) >= slots_i.ends[s-1]) select_d[i] = SlotW'(s);
       end
-      zero_d[i]   = none[select_d[i]] || lane_skips_i[i];
-      enable_d[i] = valid_i && LANE_W'(i) < bounds[Slots]
-                    && ((has[select_d[i]] && !lane_skips_i[i]) || (first_i && zero_d[i]));
+      zero_d[i]   = slots_i.none[select_d[i]] || lane_skips_i[i];
+      enable_d[i] = valid_i && LANE_W'(i) < slots_i.ends[Slots-1]
+                    && ((slots_i.has[select_d[i]] && !lane_skips_i[i]) || (first_i && zero_d[i]));
     end
   end
 
@@ -82,7 +68,7 @@ module jd_sparse_lanes
       zero_q   <= zero_d;
       x_q      <= x_i;
       w_q      <= w_i;
-      useful_o <= useful_d;
+      useful_o <= slots_i.useful;
     end
     if (!rst_ni || !valid_i) useful_o <= '0;
   end
@@ -141,5 +127,5 @@ module jd_sparse_lanes
     end
   end
   `JD_ASSUME_IF(NotEarly_M, valid_i && !first_i, !early)
-  `JD_ASSUME_IF(LanesFit_M, valid_i, 32'(bounds[Slots]) <= Lanes)
+  `JD_ASSUME_IF(LanesFit_M, valid_i, 32'(slots_i.ends[Slots-1]) <= Lanes)
 endmodule : jd_sparse_lanes

@@ -426,6 +426,7 @@ module jd_sparse_lau
   logic                                dense;                      // the second port is taken
   logic [WORD_BANKS-1:0]               dense_en;
   logic [WORD_BANKS-1:0][P_LINE_W-1:0] dense_line;
+  logic [Lanes-1:0][WORD_BANKS-1:0]    asks_bank;                  // at most one lane a port
   jd_sparse_dense #(.Lanes (Lanes)) u_dense (
     .clk_i, .rst_ni,
     .start_i (taken && in_uncached_i),
@@ -435,20 +436,29 @@ module jd_sparse_lau
     .line_o  (dense_line)
   );
   always_comb begin
-    gather_en_o   = '0;
-    gather_line_o = '0;
     for (int unsigned i = 0; i < Lanes; i++) begin
-      port_q3[i] = !uncached_q && turn_q3[i][0];
-      asked[i]   = valid_q3 && active_q3[i]
-                   && (uncached_q ? turn_q3[i] : turn_q3[i] >> 1) == sub_q;
-      if (asked[i]) begin
-        gather_en_o[port_q3[i]][word_q3[i].low]   = 1'b1;
-        gather_line_o[port_q3[i]][word_q3[i].low] = word_q3[i].line;
-      end
+      port_q3[i]   = !uncached_q && turn_q3[i][0];
+      asked[i]     = valid_q3 && active_q3[i]
+                     && (uncached_q ? turn_q3[i] : turn_q3[i] >> 1) == sub_q;
+      asks_bank[i] = WORD_BANKS'(asked[i]) << word_q3[i].low;
     end
-    if (dense) begin
-      gather_en_o[1]   = dense_en;
-      gather_line_o[1] = dense_line;
+  end
+  for (genvar p = 0; p < 2; p++) begin : gen_port
+    for (genvar b = 0; b < WORD_BANKS; b++) begin : gen_bank
+      always_comb begin
+        gather_en_o[p][b]   = 1'b0;
+        gather_line_o[p][b] = '0;
+        for (int unsigned i = 0; i < Lanes; i++) begin
+          if (asks_bank[i][b] && port_q3[i] == 1'(p)) begin
+            gather_en_o[p][b]   = 1'b1;
+            gather_line_o[p][b] = gather_line_o[p][b] | word_q3[i].line;
+          end
+        end
+        if (p == 1 && dense) begin
+          gather_en_o[p][b]   = dense_en[b];
+          gather_line_o[p][b] = dense_line[b];
+        end
+      end
     end
   end
   for (genvar i = 0; i < Lanes; i++) begin : gen_lane

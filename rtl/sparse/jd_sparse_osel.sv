@@ -139,20 +139,21 @@ module jd_sparse_osel
   end
 
   // ---- The compared side's groups: MaxW / G per clock
-  logic [3:0]                      wide_log2;           // groups of a word
+  logic [3:0]                      wide_log2_q, in_wide_log2;   // groups of a word
   logic [DIM_W-1:0]                stored_q;            // compared words that came
   logic [OgLanes-1:0]              og_mask;
   logic [OgLanes-1:0][GroupW-1:0]  og_write, og_read;
   logic [DIM_W-1:0]                og_first;
-  assign wide_log2     = 4'(MaxLog2) - 4'(log2_q);
-  assign og_first      = DIM_W'(stored_q << wide_log2);
-  assign compared_last = index_valid_i && 14'(og_first) + (14'd1 << wide_log2) >= 14'(compared_q);
+  assign in_wide_log2  = 4'(MaxLog2) - 4'(log2_of(in_layer_i.groups));
+  assign og_first      = DIM_W'(stored_q << wide_log2_q);
+  assign compared_last = index_valid_i && 14'(og_first) + (14'd1 << wide_log2_q) >= 14'(compared_q);
   for (genvar j = 0; j < OgLanes; j++) begin : gen_og
-    assign og_mask[j]  = (DIM_W'(j) >> wide_log2)
-                         == ((og_first & DIM_W'(OgLanes - 1)) >> wide_log2);
+    assign og_mask[j]  = (DIM_W'(j) >> wide_log2_q)
+                         == ((og_first & DIM_W'(OgLanes - 1)) >> wide_log2_q);
     assign og_write[j] = GroupW'(index_i[j % Wide]);
   end
   always_ff @(posedge clk_i) begin
+    if (taken)                                          wide_log2_q <= in_wide_log2;
     if (taken)                                          stored_q <= '0;
     else if (state_q == StCompared && index_valid_i)    stored_q <= stored_q + 1'b1;
   end
@@ -172,17 +173,16 @@ module jd_sparse_osel
 
   // ---- Rows
   logic [DIM_W-1:0]              row_q;                 // lane 0's
-  logic [2:0]                    beat_log2;             // rows of a beat
+  logic [2:0]                    beat_log2_q;           // rows of a beat
   logic [HitW-1:0]               lanes;
   logic [HitW-1:0][GroupW-1:0]   groups;
   logic                          beat_valid, beat_ready, beat_last;
   logic [GMax-1:0]               groups_present;
-  assign beat_log2  = (grouped_q && HitW >> wide_log2 > 1) ? 3'(wide_log2) : 3'(HitLog2);
   assign beat_valid = state_q == StRows && (grouped_q ? index_valid_i : row_q < streamed_q);
-  assign beat_last  = 13'(row_q) + (13'd1 << beat_log2) >= 13'(streamed_q);
+  assign beat_last  = 13'(row_q) + (13'd1 << beat_log2_q) >= 13'(streamed_q);
   assign index_ready_o = state_q == StCompared || (state_q == StRows && beat_ready);
   for (genvar k = 0; k < HitW; k++) begin : gen_lane
-    assign lanes[k]  = 13'(row_q) + 13'(k) < 13'(streamed_q) && 3'(k) >> beat_log2 == '0;
+    assign lanes[k]  = 13'(row_q) + 13'(k) < 13'(streamed_q) && 3'(k) >> beat_log2_q == '0;
     assign groups[k] = grouped_q ? GroupW'(index_i[k]) : '0;
   end
   for (genvar g = 0; g < GMax; g++) begin : gen_present
@@ -214,19 +214,21 @@ module jd_sparse_osel
   assign accepted = beat_valid && beat_ready;
   always_comb begin
     for (int k = 0; k < int'(HitW); k++) begin
-      rank[k] = streamed_count_q[groups[k]];
-      for (int i = 0; i < k; i++) begin
-        if (groups[i] == groups[k]) rank[k] = rank[k] + 1'b1;
-      end
+      logic [2:0] earlier;                               // lanes of the group
+      earlier = '0;
+      for (int i = 0; i < k; i++) earlier = earlier + 3'(groups[i] == groups[k]);
+      rank[k] = streamed_count_q[groups[k]] + DIM_W'(earlier);
     end
   end
   always_ff @(posedge clk_i) begin
     if (taken) begin
+      beat_log2_q      <= (!in_dense && HitW >> in_wide_log2 > 1) ? 3'(in_wide_log2)
+                                                                  : 3'(HitLog2);
       row_q            <= '0;
       streamed_count_q <= '0;
       streamed_below_q <= '0;
     end else if (accepted) begin
-      row_q <= row_q + (DIM_W'(1) << beat_log2);
+      row_q <= row_q + (DIM_W'(1) << beat_log2_q);
       for (int unsigned g = 0; g < GMax; g++) begin
         logic [2:0] more, below;
         more  = '0;
@@ -255,8 +257,8 @@ module jd_sparse_osel
   logic [WordW-1:0]           word_q2;
   for (genvar k = 0; k < HitW; k++) begin : gen_rank
     logic [1:0] of;                                     // the lane of the beat
-    assign of            = 2'(k) & 2'((3'd1 << beat_log2) - 3'd1);
-    assign rank_mask[k]  = 3'(k) >> beat_log2 == 3'(32'(row_q) % HitW) >> beat_log2;
+    assign of            = 2'(k) & 2'((3'd1 << beat_log2_q) - 3'd1);
+    assign rank_mask[k]  = 3'(k) >> beat_log2_q == 3'(32'(row_q) % HitW) >> beat_log2_q;
     assign rank_write[k] = '{group: groups[of], rank: rank[of]};
   end
   jd_mem_1r1w #(.Depth (Words), .Lanes (HitW), .LaneW (GroupW + DIM_W)) u_ranks (
@@ -276,13 +278,19 @@ module jd_sparse_osel
   always_ff @(posedge clk_i) begin
     if (state_q == StPrefix) begin
       for (int unsigned b = 0; b < Blocks; b++) begin
-        logic [DIM_W-1:0] sum;
-        sum = '0;
-        for (int unsigned k = 8 * b; k < 8 * b + 8 && k < GMax; k++) begin
-          within_q[k] <= sum;
-          sum = sum + streamed_count_q[k];
-        end
-        block_q[b] <= sum;
+        logic [7:0][DIM_W-1:0] counts;
+        logic [3:0][DIM_W-1:0] pairs, sums;            // sums: of the pairs below
+        counts = '0;
+        for (int unsigned k = 0; k < 8 && 8 * b + k < GMax; k++)
+          counts[k] = streamed_count_q[8*b+k];
+        for (int unsigned j = 0; j < 4; j++) pairs[j] = counts[2*j] + counts[2*j+1];
+        sums[0] = '0;
+        sums[1] = pairs[0];
+        sums[2] = pairs[0] + pairs[1];
+        sums[3] = sums[2] + pairs[2];
+        for (int unsigned k = 0; k < 8 && 8 * b + k < GMax; k++)
+          within_q[8*b+k] <= (k % 2 == 0) ? sums[k/2] : sums[k/2] + counts[k-1];
+        block_q[b] <= sums[2] + (pairs[2] + pairs[3]);
       end
     end
     if (state_q == StSums) begin

@@ -277,6 +277,32 @@ package jd_sparse_pkg;
     window_t             window;
   } window_write_t;
 
+  // A rank of a window, as its lanes want it. In ROW split a slot may skip it, or some of its lanes.
+  typedef struct packed {
+    logic [SLOTS-1:0][LANE_W-1:0] ends;     // the lane after the last one of a slot
+    logic [SLOTS-1:0]             has;      // slots that have the rank
+    logic [SLOTS-1:0]             none;     // slots whose sums are +0, if this is their first rank
+    logic [LANE_W-1:0]            useful;   // lanes that multiply
+  } lane_slots_t;
+  function automatic lane_slots_t lane_slots_of(
+      input window_t window, input logic [DIM_W-1:0] rank, input logic [SLOTS-1:0] skips,
+      input logic [SLOTS-1:0][LANE_W-1:0] takes);          // lanes of a slot that do not skip
+    lane_slots_t                  found;
+    logic [LANE_W-1:0]            place;
+    logic [SLOTS-1:0][LANE_W-1:0] part;
+    found = '0;
+    place = '0;
+    for (int unsigned s = 0; s < SLOTS; s++) begin
+      place         = place + window.slots[s].lanes;
+      found.ends[s] = place;
+      found.has[s]  = rank < window.slots[s].depth && !skips[s];
+      found.none[s] = window.slots[s].depth == '0 || skips[s];
+      part[s]       = found.has[s] ? takes[s] : '0;
+    end
+    found.useful = (part[0] + part[1]) + (part[2] + part[3]);
+    return found;
+  endfunction
+
   // The units of a bank in a pass, which are consecutive. Of FW and DX they are the tiles of a window,
   // then of the next; if `paired` the tiles of windows 2k and 2k+1, each of both, then of the next
   // pair. Of DW they are the blocks of `block` ranks of a window, then of the next. The last unit is

@@ -10,7 +10,7 @@ from flow.library import CheckFailed
 from flow.regression import builds, regress
 from models.sparse.numbers import multiply_add
 from verif.play import Block, Player
-from verif.sparse.tables import WINDOW_BITS, Slot, concat, lanes_of, window_word, words
+from verif.sparse.tables import LANE_SLOTS_BITS, Slot, concat, lane_slots_word, lanes_of, words
 
 CORE = "jackdaw:engine:sparse_array"
 LATENCY = 9  # clocks from a multiply-add to its sum in the accumulator, at the default latencies
@@ -29,9 +29,9 @@ def lanes_bench(lanes: int, acc: int, drain: int, seed: int) -> Player:
     block = Block(
         CORE, "jd_sparse_lanes",
         {
-            "valid_i": 1, "first_i": 1, "window_i": WINDOW_BITS, "rank_i": 10,
-            "accumulator_i": acc.bit_length() - 1, "skips_i": 4, "lane_skips_i": lanes,
-            "skipped_i": 36, "x_i": 64, "w_i": 16 * lanes,
+            "valid_i": 1, "first_i": 1, "slots_i": LANE_SLOTS_BITS,
+            "accumulator_i": acc.bit_length() - 1, "lane_skips_i": lanes,
+            "x_i": 64, "w_i": 16 * lanes,
             "read_lane_i": 9, "read_row_i": acc.bit_length() - 3,
             "chunk_i": max(1, (-(-lanes // 6) - 1).bit_length()),
         },
@@ -63,25 +63,22 @@ def test_sparse_lanes(lanes: int, acc: int, drain: int, seed: int) -> None:
         w = operands(rng, depth, lanes)
         owner = np.repeat(np.arange(len(slots)), [s.lanes for s in slots])
         lane_skips = rng.random(used) < rng.choice([0, 0.3])
-        skipped = [int(lane_skips[owner == s].sum()) for s in range(len(slots))]
         want = np.zeros((used, 4), np.float16)
-        useful = []
+        useful, turns = [], []
         for rank in range(depth):
             on = np.array([rank < slots[s].depth and not skips[s] for s in owner]) & ~lane_skips
             useful.append(int(on.sum()))
+            turns.append(lane_slots_word(slots, rank, skips, useful[-1]))
             new = multiply_add(want, x[rank][:, owner].T, w[rank, :used, None])
             want = np.where(on[:, None], new, want)
         clocks = 4 * depth
         ranks = np.repeat(np.arange(depth), 4)
-        word = window_word(slots)
         out = sim.run(
             clocks,
-            valid_i=np.ones(clocks), first_i=ranks == 0, rank_i=ranks,
-            window_i=words([word] * clocks, WINDOW_BITS),
+            valid_i=np.ones(clocks), first_i=ranks == 0,
+            slots_i=words([turns[rank] for rank in ranks], LANE_SLOTS_BITS),
             accumulator_i=first + np.arange(clocks) % 4,
-            skips_i=words([concat(*((int(x), 1) for x in skips[::-1]))] * clocks, 4),
             lane_skips_i=words([concat(*((int(x), 1) for x in lane_skips[::-1]))] * clocks, lanes),
-            skipped_i=words([concat(*((x, 9) for x in skipped[::-1]))] * clocks, 36),
             x_i=words([lanes_of(row) for row in x.reshape(clocks, 4)], 64),
             w_i=words([lanes_of(row) for row in w[ranks]], 16 * lanes),
         )  # fmt: skip
@@ -99,9 +96,10 @@ def test_sparse_lanes(lanes: int, acc: int, drain: int, seed: int) -> None:
 def test_sparse_lanes_early(seed: int) -> None:
     """An accumulator that is used before its sum is there is seen."""
     sim = lanes_bench(5, 16, 4, seed)
-    window = words([window_word([Slot(0, 3, 0, 5)])] * 3, WINDOW_BITS)
+    slots = [Slot(0, 3, 0, 5)]
+    turn = words([lane_slots_word(slots, 0, np.array([False]), 5)] * 3, LANE_SLOTS_BITS)
     with pytest.raises(CheckFailed, match="NotEarly"):
-        sim.run(3, valid_i=np.ones(3), window_i=window, first_i=np.array([1, 0, 0]))
+        sim.run(3, valid_i=np.ones(3), slots_i=turn, first_i=np.array([1, 0, 0]))
 
 
 def test_sparse_struct_bits() -> None:

@@ -23,6 +23,7 @@ LAYER_BITS, TENSOR_BITS, INSTRUCTION_BITS, OPERATION_BITS, BEGIN_BITS, BIAS_BITS
 )
 ENTRY_BITS = 16 + 2 + 16 + 16 + 2 + 2 + INSTRUCTION_BITS - LAYER_BITS
 WINDOW_BITS, LIST_BITS, WINDOW_WRITE_BITS, RANGE_WRITE_BITS, PLACE_BITS = 169, 24, 180, 65, 28
+LANE_SLOTS_BITS = SLOTS * (9 + 2) + 9
 SETTINGS_BITS = 7 * 32 + 24
 TABLE_BITS = LIST_BITS + WINDOW_WRITE_BITS + RANGE_WRITE_BITS + PLACE_BITS
 
@@ -116,6 +117,17 @@ def window_word(slots: Sequence[Slot], step: int = 0) -> int:
             (slot.first, 9), (slot.depth, 10), (slot.produced, 9), (slot.lanes, 9)
         )
     return found
+
+
+def lane_slots_word(slots: Sequence[Slot], rank: int, skips: np.ndarray, useful: int) -> int:
+    """lane_slots_t: a rank of a window of these slots, some of which skip it ([slots] bool)."""
+    ends, has, none = 0, 0, 0
+    for s in range(SLOTS):
+        ends |= sum(slot.lanes for slot in slots[: s + 1]) << 9 * s
+    for s, (slot, skip) in enumerate(zip(slots, skips, strict=True)):
+        has |= int(rank < slot.depth and not skip) << s
+        none |= int(slot.depth == 0 or skip) << s
+    return concat((ends, 9 * SLOTS), (has, SLOTS), (none, SLOTS), (useful, 9))
 
 
 def slots_of(
