@@ -40,13 +40,20 @@ def lanes_bench(lanes: int, acc: int, drain: int, seed: int) -> Player:
     return Player(block, {"Lanes": lanes, "Acc": acc, "DrainW": drain}, seed)
 
 
+def spread(rows: np.ndarray, when: np.ndarray, clocks: int) -> np.ndarray:
+    """[clocks, ...]: rows in some clocks, 0 in the others."""
+    out = np.zeros((clocks, *rows.shape[1:]), rows.dtype)
+    out[when] = rows
+    return out
+
+
 LANES = [(5, 16, 4), regress(9, 64, 2), regress(33, 32, 1)]
 
 
 @builds(lambda lanes, acc, drain: lanes_bench(lanes, acc, drain, 1))
 @pytest.mark.parametrize(("lanes", "acc", "drain"), LANES)
 def test_sparse_lanes(lanes: int, acc: int, drain: int, seed: int) -> None:
-    """Windows of 1 to 4 slots, ranks without a slot, slots without ranks; special operands."""
+    """Windows of 1 to 4 slots, ranks without a slot, empty slots; special operands, pauses."""
     rng = np.random.default_rng(seed)
     sim = lanes_bench(lanes, acc, drain, seed)
     for _ in range(scale(60, 12)):
@@ -71,19 +78,24 @@ def test_sparse_lanes(lanes: int, acc: int, drain: int, seed: int) -> None:
             turns.append(lane_slots_word(slots, rank, skips, useful[-1]))
             new = multiply_add(want, x[rank][:, owner].T, w[rank, :used, None])
             want = np.where(on[:, None], new, want)
-        clocks = 4 * depth
+        count = 4 * depth
         ranks = np.repeat(np.arange(depth), 4)
-        out = sim.run(
-            clocks,
-            valid_i=np.ones(clocks), first_i=ranks == 0,
-            slots_i=words([turns[rank] for rank in ranks], LANE_SLOTS_BITS),
-            accumulator_i=first + np.arange(clocks) % 4,
-            lane_skips_i=words([concat(*((int(x), 1) for x in lane_skips[::-1]))] * clocks, lanes),
-            x_i=words([lanes_of(row) for row in x.reshape(clocks, 4)], 64),
-            w_i=words([lanes_of(row) for row in w[ranks]], 16 * lanes),
-        )  # fmt: skip
-        assert (out["useful_o"][1:] == np.repeat(useful, 4)[:-1]).all()
-        sim.run(LATENCY - 1)
+        # Clocks between two of them, sometimes.
+        pauses = rng.integers(1, 4, count) * (rng.random(count) < rng.choice([0, 0.2]))
+        when = np.arange(count) + np.cumsum(pauses)
+        clocks = int(when[-1]) + LATENCY
+        inputs = {
+            "valid_i": np.ones(count), "first_i": ranks == 0,
+            "slots_i": words([turns[rank] for rank in ranks], LANE_SLOTS_BITS),
+            "accumulator_i": first + np.arange(count) % 4,
+            "lane_skips_i": words(
+                [concat(*((int(x), 1) for x in lane_skips[::-1]))] * count, lanes
+            ),
+            "x_i": words([lanes_of(row) for row in x.reshape(count, 4)], 64),
+            "w_i": words([lanes_of(row) for row in w[ranks]], 16 * lanes),
+        }  # fmt: skip
+        out = sim.run(clocks, **{name: spread(rows, when, clocks) for name, rows in inputs.items()})
+        assert (out["useful_o"][1:] == spread(np.repeat(useful, 4), when, clocks)[:-1]).all()
         groups = -(-used // drain)
         at = np.arange(groups) * drain
         read = sim.run(

@@ -429,6 +429,17 @@ class Memories:
         return clocks, *sums
 
 
+def check_update(sim: Player, rng: np.random.Generator, case: Case) -> None:
+    """Update a layer of the small build, and compare all that it changes."""
+    memories = Memories(sim, SMALL, case, rng, wild=False)
+    memories.tell()
+    rates = random_rates(rng)
+    _, *sums = memories.run(False, rates, np.float32(1), rng)
+    for got, wanted in zip(sums, memories.update(False, rates, np.float32(1)), strict=True):
+        assert np.array_equal(got, wanted)
+    memories.compare()
+
+
 @builds(bench)
 @pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s.cores}x{s.banks}x{s.lanes}by{s.opt}")
 def test_sparse_update(size: Size, seed: int) -> None:
@@ -466,13 +477,20 @@ def test_windows_without_ranks_are_passed(seed: int) -> None:
         window for (window, _), bank in zip(made.units, made.banks, strict=True) if not bank
     }
     assert any(not made.windows[k].depth for k in range(min(of_bank_0), max(of_bank_0)))
-    memories = Memories(sim, SMALL, case, rng, wild=False)
-    memories.tell()
-    rates = random_rates(rng)
-    _, *sums = memories.run(False, rates, np.float32(1), rng)
-    for got, wanted in zip(sums, memories.update(False, rates, np.float32(1)), strict=True):
-        assert np.array_equal(got, wanted)
-    memories.compare()
+    check_update(sim, rng, case)
+
+
+@builds(lambda: bench(SMALL))
+@pytest.mark.parametrize("columns", [1, 0], ids=["one bank", "no bank"])
+def test_banks_without_gradients(columns: int, seed: int) -> None:
+    """A mask of one unit, which one bank has, and a mask without a weight."""
+    sim, rng = bench(SMALL, seed), np.random.default_rng(seed)
+    ig, og = np.zeros(4, int), np.array([0] * columns + [1] * 6)
+    layer = Layer(len(ig), len(og), 2)
+    found = encode(ig, og, 2)
+    case = Case(0, layer, found, plan(found, SMALL.build, layer.tiles), [])
+    assert len(case.plan.gradient.units) == columns
+    check_update(sim, rng, case)
 
 
 @builds(lambda: bench(SMALL))
