@@ -209,7 +209,15 @@ module jd_sparse_lau
       .read_data_o  (stored[b])
     );
   end
-  assign turned = ($bits(part_t)*WORD_BANKS)'({stored, stored} >> (32'(turn) * $bits(part_t)));
+  always_comb begin                                // rotated by each bit of `turn`
+    turned = stored;
+    for (int unsigned s = 0; s < BankW; s++) begin
+      part_t [WORD_BANKS-1:0] rotated;
+      for (int unsigned b = 0; b < WORD_BANKS; b++)
+        rotated[b] = turned[(b + (1 << s)) % WORD_BANKS];
+      if (turn[s]) turned = rotated;
+    end
+  end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fetch_q <= StNone;
