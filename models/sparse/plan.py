@@ -445,7 +445,7 @@ def clocks_of(
         slots = sum(len(window.groups) for window in cut)
         there = {g for window in cut for g in window.groups}
         cuts.append(slots + 1 + (groups - len(there)))
-    begun = 1 + groups + 2 * (cuts[0] + cuts[1])  # clocks before the last cut
+    begun = 2 + groups + 2 * (cuts[0] + cuts[1])  # clocks before the last cut
     listed = begun + 2 + len(encoding.ig) + len(encoding.og) + groups
     cut_all = begun + 2 * cuts[2] + 1
     planned = cut_all
@@ -454,7 +454,7 @@ def clocks_of(
         walk = len(found.units) + sum(idle) + (1 if idle[-1] else 2)
         moved = found.banks[-1] if found.banks else 0
         planned = max(planned, cut_all + 3 * walk + moved + 1)
-    united = cut_all + 2 * (len(forward.banks) + len(backward.banks) + banks + 1)
+    united = cut_all + 2 * (len(forward.banks) + len(backward.banks) + banks + 3)
     ranged = max(united + 1, planned) + banks
     return max(ranged + 1, listed) + 1
 

@@ -27,7 +27,9 @@ module jd_sparse_limit
   logic [Tried-1:0][LIMIT_W-1:0] limits_q;
   logic [Tried-1:0][2:0]         bank_q;
   logic [Tried-1:0]              closes;
-  logic [ChosenW-1:0]            best;
+  // A tree: node 1 is the root, the limits' nodes come last, in their order.
+  logic [2*Tried-1:1][COST_W-1:0]  least;
+  logic [2*Tried-1:1][ChosenW-1:0] best;
   always_comb begin
     for (int unsigned k = 0; k < Tried; k++) begin
       load[k]   = load_q[k] + cost_i;
@@ -37,9 +39,13 @@ module jd_sparse_limit
     end
   end
   always_comb begin
-    best = '0;
-    for (int unsigned k = 1; k < Tried; k++) begin
-      if (worst_q[k] < worst_q[best]) best = ChosenW'(k);
+    for (int unsigned k = 0; k < Tried; k++) begin
+      least[Tried+k] = worst_q[k];
+      best[Tried+k]  = ChosenW'(k);
+    end
+    for (int unsigned n = Tried - 1; n > 0; n--) begin
+      {least[n], best[n]} = {least[2*n], best[2*n]};
+      if (least[2*n+1] < least[2*n]) {least[n], best[n]} = {least[2*n+1], best[2*n+1]};
     end
   end
   always_ff @(posedge clk_i) begin
@@ -57,6 +63,6 @@ module jd_sparse_limit
         if (load_q[k] > worst_q[k]) worst_q[k] <= load_q[k];
       end
     end
-    limit_o <= limits_q[best];
+    limit_o <= limits_q[best[1]];
   end
 endmodule : jd_sparse_limit

@@ -64,7 +64,7 @@ module jd_sparse_plan
   logic [LAYER_W-1:0] number_q;
   logic               plain_q, failed_q, fails, taken, cutting, split;
   logic               counts_q;                  // the windows of a cut are counted, not told yet
-  logic               cut_done, blocks_done, ranges_done, lists_done, sort_done;
+  logic               cut_done, units_done, blocks_done, ranges_done, lists_done, sort_done;
   assign in_ready_o = state_q == StIdle;
   assign taken      = in_valid_i && in_ready_o;
   assign done_o     = state_q == StEnd;
@@ -113,7 +113,8 @@ module jd_sparse_plan
   logic [1:0][Blocks8-1:0][DIM_W-1:0] block_q;
   logic [1:0][GMax-1:0][GROUP_W-1:0] order_q;                    // by rows, by columns
   logic [GROUPS_W-1:0]           sorted_q;
-  logic [1:0][GROUP_W-1:0]       place;                          // of the group being sorted
+  logic [1:0][GMax-1:0]          ahead, ahead_q;                 // groups before the one in turn
+  logic [1:0][GROUP_W-1:0]       place;                          // of the one before that
   always_comb begin
     for (int unsigned g = 0; g < GMax; g++) begin
       rows[g]    = directory_i.rows[g];
@@ -122,20 +123,27 @@ module jd_sparse_plan
       base[g]    = directory_i.base[g];
     end
   end
-  assign sort_done = sorted_q + 1'b1 == layer_q.groups;
+  assign sort_done = sorted_q == layer_q.groups;
+  function automatic logic [GROUP_W-1:0] ones(input logic [GMax-1:0] bits);
+    logic [31:0]     padded;
+    logic [7:0][2:0] fours;
+    padded = 32'(bits);
+    for (int unsigned k = 0; k < 8; k++)
+      fours[k] = 3'(padded[4*k]) + 3'(padded[4*k+1]) + (3'(padded[4*k+2]) + 3'(padded[4*k+3]));
+    return GROUP_W'(((6'(fours[0]) + 6'(fours[1])) + (6'(fours[2]) + 6'(fours[3])))
+                    + ((6'(fours[4]) + 6'(fours[5])) + (6'(fours[6]) + 6'(fours[7]))));
+  endfunction
   always_comb begin
     logic [GroupW-1:0] g;
     g = GroupW'(sorted_q);
-    place = '0;
     for (int unsigned h = 0; h < GMax; h++) begin
-      if (GROUPS_W'(h) < layer_q.groups) begin
-        if (rows[h] > rows[g] || (rows[h] == rows[g] && GroupW'(h) < g))
-          place[0] = place[0] + 1'b1;
-        if (columns[h] > columns[g] || (columns[h] == columns[g] && GroupW'(h) < g))
-          place[1] = place[1] + 1'b1;
-      end
+      ahead[0][h] = GROUPS_W'(h) < layer_q.groups
+                    && (rows[h] > rows[g] || (rows[h] == rows[g] && GroupW'(h) < g));
+      ahead[1][h] = GROUPS_W'(h) < layer_q.groups
+                    && (columns[h] > columns[g] || (columns[h] == columns[g] && GroupW'(h) < g));
+      if (plain_q) {ahead[1][h], ahead[0][h]} = {2{GroupW'(h) < g}};
     end
-    if (plain_q) place = {2{GROUP_W'(g)}};
+    for (int unsigned side = 0; side < 2; side++) place[side] = ones(ahead_q[side]);
   end
   always_ff @(posedge clk_i) begin
     for (int unsigned side = 0; side < 2; side++) begin
@@ -157,9 +165,11 @@ module jd_sparse_plan
           for (int unsigned b = 0; b < g / 8; b++) sum = sum + block_q[side][b];
           start_q[side][g] <= sum;
         end
-        order_q[side][GroupW'(place[side])] <= GROUP_W'(sorted_q);
+        // The first clock has no group before it, but what is written then is written over.
+        order_q[side][GroupW'(place[side])] <= GROUP_W'(sorted_q - 1'b1);
       end
     end
+    ahead_q <= ahead;
     if (state_q == StStarts)    sorted_q <= '0;
     else if (state_q == StSort) sorted_q <= sorted_q + 1'b1;
   end
@@ -308,8 +318,7 @@ module jd_sparse_plan
   );
 
   // ---- Units of FW and DX
-  logic                          units_done, units_start, range_fails, range_valid;
-  logic                          overflows;
+  logic                          units_start, range_fails, range_valid, overflows;
   logic [2:0]                    range_bank;
   range_t                        range, based;
   logic [LINES_W-1:0]            range_lines;

@@ -5,7 +5,7 @@
 // Streams  window_*: a window of a pass. start_i begins with the pass dx_i, whose windows are all there;
 //          done_o pulses at its end, when another may begin. valid_o: the range of bank_o with its weight
 //          lines; in order of the banks. fails_o: a bank would hold more than Held units.
-// Timing   Two clocks a unit, one a bank, 1 more: units pass to find the limit, then again. window_* and
+// Timing   Two clocks a unit, one a bank, 3 more: units pass to find the limit, then again. window_* and
 //          clear_i may come while nothing runs.
 // Numbers  exact. Units and banks are those of the golden model. A window's cost is its ranks times 4,
 //          or the clocks in which its results leave (with plain_i 1). The range's `base` is 0.
@@ -30,7 +30,7 @@ module jd_sparse_ranges
   input  logic [LANE_W-1:0]   window_lanes_i,
   input  logic                start_i,
   input  logic                dx_i,
-  input  logic [1:0][WINDOW_W-1:0] windows_i,    // how many, of FW and DX; steady while it runs
+  input  logic [1:0][WINDOW_W-1:0] windows_i,    // how many, of FW and DX
   output logic                done_o,
   output logic                fails_o,
   output logic                valid_o,
@@ -84,16 +84,22 @@ module jd_sparse_ranges
   );
 
   // ---- Units in order: of a pair of windows tile by tile, or of a window
-  logic              run_q, second_q;            // second: the limit is known
-  logic              paired, pair, last_tile, ended, moves, restarts;
-  logic [UnitsW-1:0] count_q, unit_count;
-  logic [WINDOW_W-1:0] windows;
-  assign windows    = windows_i[dx_q];
-  assign unit_count = UnitsW'(windows) * UnitsW'(tiles_i);
-  assign paired     = 32'(unit_count) >= 2 * Banks && !plain_i;
-  assign pair       = paired && (unit_q.window[0] || unit_q.window + 1'b1 != windows);
+  logic                run_q, second_q;          // second: the limit is known
+  logic                paired_q, pair, last_tile, moves, restarts, ended, taken, valid_q;
+  logic [UnitsW-1:0]   units, units_q;           // all
+  logic [UnitsW-1:0]   moved_q, left_q;          // those that came, that are not taken
+  logic [WINDOW_W-1:0] windows_q;
+  unit_t               now_unit_q;
+  logic [DIM_W+1:0]    key_q;
+  logic [LINES_W-1:0]  unit_lines_q;
+  logic                first, first_q;           // of its window or pair
+  assign units      = UnitsW'(windows_i[dx_i]) * UnitsW'(tiles_i);
+  assign pair       = paired_q && (unit_q.window[0] || unit_q.window + 1'b1 != windows_q);
   assign last_tile  = TILES_W'(unit_q.tile) + 1'b1 == tiles_i;
-  assign ended      = count_q == unit_count;
+  assign first      = unit_q.tile == '0 && !(pair && unit_q.window[0]);
+  assign moves      = run_q && moved_q != units_q && (!valid_q || taken);
+  assign ended      = moved_q == units_q && !valid_q;
+  assign restarts   = run_q && !second_q && ended;
   always_comb begin
     unit_d = unit_q;
     if (pair && !unit_q.window[0]) begin
@@ -104,7 +110,35 @@ module jd_sparse_ranges
       else if (pair) unit_d.window[0] = 1'b0;
     end
   end
-  assign restarts = run_q && !second_q && ended;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)                     run_q <= 1'b0;
+    else if (start_i)                run_q <= 1'b1;
+    else if (done_o || fails_o)      run_q <= 1'b0;
+    if (start_i) begin
+      dx_q      <= dx_i;
+      windows_q <= windows_i[dx_i];
+      units_q   <= units;
+      paired_q  <= 32'(units) >= 2 * Banks && !plain_i;
+    end
+    if (start_i)       second_q <= 1'b0;
+    else if (restarts) second_q <= 1'b1;
+    if (!rst_ni || start_i || restarts) valid_q <= 1'b0;
+    else if (moves)                     valid_q <= 1'b1;
+    else if (taken)                     valid_q <= 1'b0;
+    if (start_i || restarts) begin
+      unit_q  <= '0;
+      moved_q <= '0;
+    end else if (moves) begin
+      unit_q  <= unit_d;
+      moved_q <= moved_q + 1'b1;
+    end
+    if (moves) begin
+      now_unit_q   <= unit_q;
+      key_q        <= kept.key;
+      unit_lines_q <= LINES_W'(kept.depth) + (pair ? LINES_W'(partner.depth) : '0);
+      first_q      <= first;
+    end
+  end
 
   // ---- Banks
   logic [LIMIT_W-1:0] limit;
@@ -112,25 +146,25 @@ module jd_sparse_ranges
   logic [2:0]         bank_q;
   logic [HeldW-1:0]   held_q, after_q;           // units of this bank, room in those after it
   logic [LINES_W-1:0] lines_q;
-  logic               over, holds, fresh_q;      // fresh: no unit of this window or pair so far
+  logic               over, holds;
   range_t             now_q;
   jd_sparse_limit #(.Banks (Banks)) u_limit (
     .clk_i,
     .start_i (start_i),
     .total_i (share_q[dx_i]),
-    .unit_i  (run_q && !second_q && !ended),
-    .cost_i  (COST_W'(kept.key)),
+    .unit_i  (valid_q && !second_q),
+    .cost_i  (COST_W'(key_q)),
     .limit_o (limit)
   );
-  assign load    = load_q + COST_W'(kept.key);
+  assign load    = load_q + COST_W'(key_q);
   assign holds   = 32'(held_q) == Held;
   assign over    = 32'(bank_q) != Banks - 1 && held_q != '0
-                   && HeldW'(unit_count - count_q) <= after_q
+                   && HeldW'(left_q) <= after_q
                    && (LIMIT_W'(load) * LIMIT_W'(EQUAL * Banks) > limit || holds);
-  assign moves   = run_q && !ended && !(second_q && over);
-  assign valid_o = run_q && second_q && (ended || over);
+  assign taken   = valid_q && !(second_q && over);
+  assign valid_o = run_q && second_q && (ended || (valid_q && over));
   assign done_o  = valid_o && ended && 32'(bank_q) == Banks - 1;
-  assign fails_o = run_q && second_q && !valid_o && holds;
+  assign fails_o = run_q && second_q && valid_q && !over && holds;
   assign bank_o  = bank_q;
   assign lines_o = lines_q;
   always_comb begin
@@ -139,25 +173,17 @@ module jd_sparse_ranges
       range_o.first_window = '0;
       range_o.first_step   = '0;
     end
-    range_o.paired  = paired;
-    range_o.windows = windows;
+    range_o.paired  = paired_q;
+    range_o.windows = windows_q;
   end
   always_ff @(posedge clk_i) begin
-    if (!rst_ni)      run_q <= 1'b0;
-    else if (start_i) run_q <= 1'b1;
-    else if (done_o || fails_o)  run_q <= 1'b0;
-    if (start_i)       dx_q     <= dx_i;
-    if (start_i)       second_q <= 1'b0;
-    else if (restarts) second_q <= 1'b1;
     if (start_i || restarts) begin
-      unit_q   <= '0;
-      count_q  <= '0;
+      left_q   <= start_i ? units : units_q;
       bank_q   <= '0;
       held_q   <= '0;
       load_q   <= '0;
       after_q  <= HeldW'((Banks - 1) * Held);
       lines_q  <= '0;
-      fresh_q  <= 1'b1;
       now_q    <= '{empty: 1'b1, default: '0};
     end else if (valid_o) begin
       bank_q   <= bank_q + 1'b1;
@@ -165,25 +191,21 @@ module jd_sparse_ranges
       load_q   <= '0;
       after_q  <= after_q - HeldW'(Held);
       lines_q  <= '0;
-      fresh_q  <= 1'b1;
-      now_q    <= '{empty: 1'b1, first_unit: UNIT_W'(count_q), default: '0};
-    end else if (moves) begin
-      unit_q  <= unit_d;
-      count_q <= count_q + 1'b1;
+      now_q    <= '{empty: 1'b1, first_unit: UNIT_W'(units_q - left_q), default: '0};
+    end else if (taken) begin
+      left_q  <= left_q - 1'b1;
       held_q  <= held_q + 1'b1;
       load_q  <= load;
-      fresh_q <= last_tile && (!pair || unit_q.window[0]);
-      if (fresh_q)
-        lines_q <= lines_q + LINES_W'(kept.depth) + (pair ? LINES_W'(partner.depth) : '0);
+      if (first_q || now_q.empty) lines_q <= lines_q + unit_lines_q;
       if (now_q.empty) begin
-        now_q.first_window <= unit_q.window;
-        now_q.first_step   <= 7'(unit_q.tile);
+        now_q.first_window <= now_unit_q.window;
+        now_q.first_step   <= 7'(now_unit_q.tile);
       end
       now_q.empty       <= 1'b0;
-      now_q.last_window <= unit_q.window;
-      now_q.last_step   <= 7'(unit_q.tile);
+      now_q.last_window <= now_unit_q.window;
+      now_q.last_step   <= 7'(now_unit_q.tile);
     end
   end
 
-  `JD_ASSUME_NEXT(WindowsFixed_M, run_q && !done_o, $stable(windows) && $stable(tiles_i))
+  `JD_ASSUME_NEXT(LayerFixed_M, run_q && !done_o, $stable(tiles_i) && $stable(plain_i))
 endmodule : jd_sparse_ranges
