@@ -86,14 +86,14 @@ module jd_sparse_ranges
   // ---- Units in order: of a pair of windows tile by tile, or of a window
   logic                run_q, second_q;          // second: the limit is known
   logic                paired_q, pair, last_tile, moves, restarts, ended, taken, valid_q;
-  logic [UnitsW-1:0]   units, units_q;           // all
+  logic [UnitsW-1:0]   all_units, units_q;       // of the pass
   logic [UnitsW-1:0]   moved_q, left_q;          // those that came, that are not taken
   logic [WINDOW_W-1:0] windows_q;
   unit_t               now_unit_q;
   logic [DIM_W+1:0]    key_q;
   logic [LINES_W-1:0]  unit_lines_q;
   logic                first, first_q;           // of its window or pair
-  assign units      = UnitsW'(windows_i[dx_i]) * UnitsW'(tiles_i);
+  assign all_units  = UnitsW'(windows_i[dx_i]) * UnitsW'(tiles_i);
   assign pair       = paired_q && (unit_q.window[0] || unit_q.window + 1'b1 != windows_q);
   assign last_tile  = TILES_W'(unit_q.tile) + 1'b1 == tiles_i;
   assign first      = unit_q.tile == '0 && !(pair && unit_q.window[0]);
@@ -117,8 +117,8 @@ module jd_sparse_ranges
     if (start_i) begin
       dx_q      <= dx_i;
       windows_q <= windows_i[dx_i];
-      units_q   <= units;
-      paired_q  <= 32'(units) >= 2 * Banks && !plain_i;
+      units_q   <= all_units;
+      paired_q  <= 32'(all_units) >= 2 * Banks && !plain_i;
     end
     if (start_i)       second_q <= 1'b0;
     else if (restarts) second_q <= 1'b1;
@@ -178,7 +178,7 @@ module jd_sparse_ranges
   end
   always_ff @(posedge clk_i) begin
     if (start_i || restarts) begin
-      left_q   <= start_i ? units : units_q;
+      left_q   <= start_i ? all_units : units_q;
       bank_q   <= '0;
       held_q   <= '0;
       load_q   <= '0;
