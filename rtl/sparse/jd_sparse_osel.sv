@@ -172,17 +172,18 @@ module jd_sparse_osel
   );
 
   // ---- Rows
-  logic [DIM_W-1:0]              row_q;                 // lane 0's
+  logic [DIM_W-1:0]              row_q, left_q, beat_rows;   // lane 0's; rows from it on; of a beat
   logic [2:0]                    beat_log2_q;           // rows of a beat
   logic [HitW-1:0]               lanes;
   logic [HitW-1:0][GroupW-1:0]   groups;
   logic                          beat_valid, beat_ready, beat_last;
   logic [GMax-1:0]               groups_present;
-  assign beat_valid = state_q == StRows && (grouped_q ? index_valid_i : row_q < streamed_q);
-  assign beat_last  = 13'(row_q) + (13'd1 << beat_log2_q) >= 13'(streamed_q);
+  assign beat_valid = state_q == StRows && (grouped_q ? index_valid_i : left_q != '0);
+  assign beat_rows  = DIM_W'(1) << beat_log2_q;
+  assign beat_last  = left_q <= beat_rows;
   assign index_ready_o = state_q == StCompared || (state_q == StRows && beat_ready);
   for (genvar k = 0; k < HitW; k++) begin : gen_lane
-    assign lanes[k]  = 13'(row_q) + 13'(k) < 13'(streamed_q) && 3'(k) >> beat_log2_q == '0;
+    assign lanes[k]  = left_q > DIM_W'(k) && 3'(k) >> beat_log2_q == '0;
     assign groups[k] = grouped_q ? GroupW'(index_i[k]) : '0;
   end
   for (genvar g = 0; g < GMax; g++) begin : gen_present
@@ -225,10 +226,12 @@ module jd_sparse_osel
       beat_log2_q      <= (!in_dense && HitW >> in_wide_log2 > 1) ? 3'(in_wide_log2)
                                                                   : 3'(HitLog2);
       row_q            <= '0;
+      left_q           <= in_exchanged_i ? in_layer_i.n : in_layer_i.m;
       streamed_count_q <= '0;
       streamed_below_q <= '0;
     end else if (accepted) begin
-      row_q <= row_q + (DIM_W'(1) << beat_log2_q);
+      row_q  <= row_q + beat_rows;
+      left_q <= beat_last ? '0 : left_q - beat_rows;
       for (int unsigned g = 0; g < GMax; g++) begin
         logic [2:0] more, below;
         more  = '0;
