@@ -167,7 +167,9 @@ module jd_sparse_bank
   logic                half_q;          // of the accumulators
   logic [WW-1:0]       weight_q, next_weight, low_q;   // first line of the window, of its pair
   logic [RW-1:0]       result_q;        // where the unit has its results
-  logic [TILES_W:0]    missing, skipped;   // units that it has not: of a pair, at its begin
+  logic [TILES_W:0]    missing;            // units of a pair that the operation has not
+  logic [TILES_W:0]    skipped, skipped_q; // the same, at its begin
+  logic [RW-1:0]       jump_q;          // from a pair's last unit to the next pair's results
   logic                second, pair, last_pair, first_there;
   logic [1:0]          units_q;         // whose accumulators are not free
   logic                unit_begins, unit_ends, frees, last_unit, last_tile, last_rank, fetches;
@@ -263,7 +265,7 @@ module jd_sparse_bank
       from_q   <= from;
       tile_q   <= from_tile;
       weight_q <= WW'(range_q.base);
-      result_q <= RW'((op_q.r_set ? RHalf : 0) + 32'(skipped) * Lanes);
+      skipped_q <= skipped;
     end else if (state_q == StLoad && !there) begin
       number_q <= number_q + 1'b1;
       weight_q <= weight_q + WW'(next_window.depth);
@@ -271,7 +273,11 @@ module jd_sparse_bank
       number_q <= next_number;
       tile_q   <= next_tile;
       weight_q <= next_weight;
-      result_q <= result_q + RW'((32'd1 + (!pair && last_tile ? 32'(missing) : 0)) * Lanes);
+      result_q <= result_q + (!pair && last_tile ? jump_q : RW'(Lanes));
+    end
+    if (state_q == StLoad) begin
+      jump_q   <= RW'((32'd1 + 32'(missing)) * Lanes);
+      result_q <= RW'((op_q.r_set ? RHalf : 0) + 32'(skipped_q) * Lanes);
     end
     if (state_q == StLoad && !second)                           low_q <= weight_q;
     else if (unit_ends && !pair && last_tile)                   low_q <= next_weight;
