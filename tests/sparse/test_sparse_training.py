@@ -15,6 +15,7 @@ from jackdaw.agents.ic3net import (
     LossScale,
     draw,
     initial_grouping,
+    initial_parameters,
     output_gradient,
     returns,
 )
@@ -29,6 +30,7 @@ from jackdaw.runtime.run_folder import kept
 from jackdaw.runtime.team import play
 from jackdaw.runtime.team_policy import TeamPolicy
 from jackdaw.runtime.training import TeamTraining
+from models.sparse.formats import Layer
 
 TINY = ["hidden=16", "episodes=3", "split=vec"]
 GAME = "PredatorPrey-v0"
@@ -72,6 +74,20 @@ def test_each_row_of_a_grouping_matrix_has_one_greatest_entry(seed: int) -> None
     assert entries.dtype == np.int8 and entries.min() >= 0 and entries.max() <= 26
     assert ((entries == entries.max(axis=1, keepdims=True)).sum(axis=1) == 1).all()
     assert len(set(entries.argmax(axis=1))) == 8
+
+
+def test_start_weights_are_as_large_as_a_dense_layer_s(seed: int) -> None:
+    """The sum of the squares of a column's weights that take part, in the mean."""
+    found = []
+    for groups in (1, 4, 16):
+        layer = Layer(256, 512, groups)
+        start = initial_parameters([layer] * 3, np.random.default_rng(seed))["lst"]
+        mask = np.ones((256, 512), bool)
+        if groups > 1:
+            mask = start["ig"].argmax(1)[:, None] == start["og"].argmax(1)
+        found.append(float((start["weight"] ** 2 * mask).sum(0).mean()))
+        assert abs(start["bias"]).max() <= 1 / 16
+    assert found == pytest.approx([1 / 3] * 3, rel=0.2)
 
 
 def test_the_loss_scale_falls_and_rises() -> None:

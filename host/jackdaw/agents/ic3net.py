@@ -81,15 +81,18 @@ class Ic3netRecipe:
 
 
 def initial_parameters(layers: Sequence[Layer], rng: np.random.Generator) -> Parameters:
-    """Draw weights and biases from -1/sqrt(M)..1/sqrt(M), and the grouping matrices.
+    """Draw weights, biases and the grouping matrices.
 
-    Entries of those are uniform; one of each tied maximum is raised, so that it is alone.
+    Biases are uniform in -1/sqrt(M)..1/sqrt(M). So are weights, with sqrt(G/M): a column has about
+    M/G weights that take part, and its sum is to be as large as that of a dense layer.
+    Entries of the matrices are uniform; one of each tied maximum is raised, so that it is alone.
     """
     found: Parameters = {}
     for name, layer in zip(NAMES, layers, strict=True):
         bound = 1 / np.sqrt(layer.m)
+        wide = bound * np.sqrt(layer.groups)
         arrays = {
-            "weight": rng.uniform(-bound, bound, (layer.m, layer.n)).astype(np.float32),
+            "weight": rng.uniform(-wide, wide, (layer.m, layer.n)).astype(np.float32),
             "bias": rng.uniform(-bound, bound, layer.n).astype(np.float32),
         }
         if layer.groups > 1:
