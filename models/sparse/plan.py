@@ -444,7 +444,7 @@ def clocks_of(
     for cut in (list(forward.windows), list(backward.windows), straight):
         slots = sum(len(window.groups) for window in cut)
         there = {g for window in cut for g in window.groups}
-        cuts.append(slots + 1 + (groups - len(there)))
+        cuts.append(slots + 3 + (groups - len(there)))
     begun = 2 + groups + 2 * (cuts[0] + cuts[1])  # clocks before the last cut
     listed = begun + 2 + len(encoding.ig) + len(encoding.og) + groups
     cut_all = begun + 2 * cuts[2] + 1

@@ -174,37 +174,52 @@ module jd_sparse_plan
     else if (state_q == StSort) sorted_q <= sorted_q + 1'b1;
   end
 
-  // ---- Windows: a slot per clock
-  logic [GROUPS_W-1:0]           nth_q;                          // group, in their order
+  // ---- Windows: a slot per clock, after two for the first groups
+  typedef struct packed {
+    logic [GROUP_W-1:0]          number;
+    logic [INDEX_W-1:0]          first;                          // place of its contracted indices
+    logic [INDEX_W-1:0]          produced;                       // and of its produced ones
+    logic [DIM_W-1:0]            depth;
+    logic [DIM_W-1:0]            count;
+  } group_t;
+  group_t                        looked, next_q, this_q;         // found now; the next; this one
+  logic [GroupW-1:0]             look_q, group;                  // which is looked up
+  logic [1:0]                    fills_q;                        // clocks until this one is there
+  logic [GROUPS_W-1:0]           nth_q;                          // this one, in their order
   logic [DIM_W-1:0]              given_q;                        // lanes that the group has so far
   logic [LANE_W-1:0]             used_q;                         // lanes of the window
   logic [2:0]                    slots_q;
   logic [WINDOW_W-1:0]           nth_window_q;                   // of the cut, the longest first
   window_t                       open_q, opened;
-  logic                          by_rows, cut_end, adds, full, last_of_group, closes;
-  logic [GroupW-1:0]             group;
-  logic [DIM_W-1:0]              depth, count, left, room, take;
+  logic                          by_rows, cuts, cut_end, adds, full, last_of_group, closes;
+  logic [DIM_W-1:0]              left, room, take;
   slot_t                         slot;
   assign by_rows = state_q == StFw || (state_q == StDw && !layer_q.tr);
-  assign group   = GroupW'(order_q[by_rows ? 0 : 1][GroupW'(nth_q)]);
-  assign cut_end = split ? 32'(nth_q) >> layer_q.split_log2 != '0 : nth_q == layer_q.groups;
-  assign cut_done = cutting && cut_end;
+  assign group   = GroupW'(order_q[by_rows ? 0 : 1][look_q]);
   always_comb begin
-    depth = by_rows ? rows[group] : columns[group];
-    unique case (state_q)
-      StDx:    count = rows[group] - below[group];
-      default: count = by_rows ? columns[group] : rows[group];
-    endcase
-    left          = count - given_q;
+    looked.number   = GROUP_W'(group);
+    looked.first    = INDEX_W'(by_rows ? start_q[0][group] : start_q[1][group]);
+    looked.produced = INDEX_W'(by_rows ? start_q[1][group] : start_q[0][group]);
+    looked.depth    = by_rows ? rows[group] : columns[group];
+    looked.count    = by_rows ? columns[group] : rows[group];
+    if (state_q == StDx) begin
+      looked.produced = looked.produced + INDEX_W'(below[group]);
+      looked.count    = looked.count - below[group];
+    end
+  end
+  assign cuts    = cutting && fills_q == '0;
+  assign cut_end = split ? 32'(nth_q) >> layer_q.split_log2 != '0 : nth_q == layer_q.groups;
+  assign cut_done = cuts && cut_end;
+  always_comb begin
+    left          = this_q.count - given_q;
     room          = DIM_W'(Lanes) - DIM_W'(used_q);
     last_of_group = left <= room;
     take          = last_of_group ? left : room;
     slot          = '0;
-    slot.first    = INDEX_W'(by_rows ? start_q[0][group] : start_q[1][group]);
-    slot.depth    = depth;
+    slot.first    = this_q.first;
+    slot.depth    = this_q.depth;
     slot.lanes    = LANE_W'(take);
-    slot.produced = INDEX_W'((by_rows ? start_q[1][group] : start_q[0][group]) + given_q
-                             + (state_q == StDx ? below[group] : '0));
+    slot.produced = this_q.produced + INDEX_W'(given_q);
     if (split) begin                             // slot j has the rows j mod KSPLIT, all columns
       last_of_group = 1'b1;
       take          = layer_q.n;
@@ -221,10 +236,10 @@ module jd_sparse_plan
     if (slot.depth > open_q.depth) opened.depth = slot.depth;
     opened.lanes = open_q.lanes + slot.lanes;
   end
-  assign adds   = cutting && !cut_end && take != '0;
+  assign adds   = cuts && !cut_end && take != '0;
   assign full   = split ? 3'(nth_q) + 1'b1 == 3'(3'd1 << layer_q.split_log2)
                         : 32'(opened.lanes) == Lanes || 32'(slots_q) + 1 == Slots;
-  assign closes = cutting && (cut_end ? slots_q != '0 : adds && full);
+  assign closes = cuts && (cut_end ? slots_q != '0 : adds && full);
   // Places: where the next produced index of a group has its sums.
   typedef struct packed {
     logic [WINDOW_W-1:0] window;                                 // of the cut
@@ -241,20 +256,23 @@ module jd_sparse_plan
   end
   always_ff @(posedge clk_i) begin
     if (adds && given_q == '0 && state_q == StFw && (!split || nth_q == '0))
-      column_at_q[split ? '0 : group] <= '{window: nth_window_q, lane: used_q};
+      column_at_q[split ? '0 : GroupW'(this_q.number)] <= '{window: nth_window_q, lane: used_q};
     else if (column_moves) column_at_q[move_group] <= move_to;
     if (adds && given_q == '0 && state_q == StDx)
-      row_at_q[group] <= '{window: nth_window_q, lane: used_q};
+      row_at_q[GroupW'(this_q.number)] <= '{window: nth_window_q, lane: used_q};
     else if (row_moves) row_at_q[move_group] <= move_to;
   end
   always_ff @(posedge clk_i) begin
     if (!cutting || cut_done) begin
+      fills_q     <= 2'd2;
       nth_q       <= '0;
       given_q     <= '0;
       used_q      <= '0;
       slots_q     <= '0;
       nth_window_q <= '0;
       open_q      <= '0;
+    end else if (!cuts) begin
+      fills_q <= fills_q - 1'b1;
     end else begin
       if (last_of_group) begin
         nth_q   <= nth_q + 1'b1;
@@ -273,6 +291,15 @@ module jd_sparse_plan
         open_q  <= opened;
       end
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (cutting && (!cuts || last_of_group)) begin
+      this_q <= next_q;
+      next_q <= looked;
+    end
+    if (!cutting || cut_done)        look_q <= '0;
+    else if (!cuts || last_of_group) look_q <= look_q + 1'b1;
   end
 
   // ---- Tables of the windows; a long one has a short one beside it
@@ -358,7 +385,7 @@ module jd_sparse_plan
   logic [3:0][COST_W-1:0]   worst;
   blocks_t [3:0]            found;
   blocks_t                  best_blocks;
-  logic [1:0]               best;
+  logic [1:0]               best, best_q;
   logic [2:0]               range_q;
   logic [LINES_W:0]         grads_end;
   for (genvar k = 0; k < 4; k++) begin : gen_blocks
@@ -382,10 +409,11 @@ module jd_sparse_plan
     end
   end
   assign blocks_done = done == '1;
-  assign best_blocks = found[best];
+  assign best_blocks = found[best_q];
   assign ranges_done = 32'(range_q) == Banks - 1;
   assign grads_end   = (LINES_W+1)'(grads_q[range_q]) + (LINES_W+1)'(best_blocks.lines);
   always_ff @(posedge clk_i) begin
+    best_q <= best;                              // done for a clock before StRanges
     if (state_q != StRanges) range_q <= '0;
     else                     range_q <= range_q + 1'b1;
   end
@@ -502,7 +530,7 @@ module jd_sparse_plan
                                     last_window: best_blocks.last_window,
                                     last_step: best_blocks.last_step,
                                     first_unit: '0,
-                                    block: best_blocks.empty ? '0 : best,
+                                    block: best_blocks.empty ? '0 : best_q,
                                     base: best_blocks.empty ? '0 : W_LINE_W'(grads_q[range_q]),
                                     paired: 1'b0,
                                     windows: '0}};

@@ -5,8 +5,8 @@
 // Streams  window_*: a window of a pass. start_i begins with the pass dx_i, whose windows are all there;
 //          done_o pulses at its end, when another may begin. valid_o: the range of bank_o with its weight
 //          lines; in order of the banks. fails_o: a bank would hold more than Held units.
-// Timing   Two clocks a unit, one a bank, 3 more: units pass to find the limit, then again. window_* and
-//          clear_i may come while nothing runs.
+// Timing   Two clocks a unit, one a bank, 3 more: units pass to find the limit, then again. window_*, 2
+//          clocks or more before start_i, and clear_i may come while nothing runs.
 // Numbers  exact. Units and banks are those of the golden model. A window's cost is its ranks times 4,
 //          or the clocks in which its results leave (with plain_i 1). The range's `base` is 0.
 // Source   docs/sparse.md (load allocation). Golden model: models/sparse/plan.py, make_pass and assign.
@@ -60,6 +60,8 @@ module jd_sparse_ranges
   kept_t               kept, partner;
   logic [DIM_W+1:0]    key;
   logic [COST_W-1:0]   share_q [2];              // of all units
+  logic                added_q, added_dx_q;      // a window's key that is added to them
+  logic [DIM_W+1:0]    added_key_q;
   always_comb begin
     logic [LANE_W-1:0] drain;
     drain = LANE_W'((32'(window_lanes_i) + DrainW - 1) / DrainW);
@@ -68,10 +70,13 @@ module jd_sparse_ranges
     if (plain_i) key = (DIM_W+2)'(1);
   end
   always_ff @(posedge clk_i) begin
+    added_q     <= window_valid_i && !clear_i;
+    added_dx_q  <= window_dx_i;
+    added_key_q <= key;
     if (clear_i) begin
       for (int unsigned k = 0; k < 2; k++) share_q[k] <= '0;
-    end else if (window_valid_i) begin
-      share_q[window_dx_i] <= share_q[window_dx_i] + COST_W'(key) * COST_W'(tiles_i);
+    end else if (added_q) begin
+      share_q[added_dx_q] <= share_q[added_dx_q] + COST_W'(added_key_q) * COST_W'(tiles_i);
     end
   end
   jd_mem_lut #(.Depth (64), .Width ($bits(kept_t)), .Reads (2)) u_kept (
