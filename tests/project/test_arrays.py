@@ -22,8 +22,10 @@ REASONS = {
         "slots_o": "outputs that are read at once",
         "update_o": "outputs that are read at once",
     },
-    "rtl/sparse/jd_sparse_plan.sv": {
+    "rtl/sparse/jd_sparse_ranges.sv": {
         "share_q": "sums of two passes, which begin at 0 with each plan",
+    },
+    "rtl/sparse/jd_sparse_plan.sv": {
         "windows_q": "counters of three passes, which begin at 0 with each plan",
     },
 }

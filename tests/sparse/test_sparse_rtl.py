@@ -205,7 +205,7 @@ def test_images_come_back(pair: Pair) -> None:
     for _ in range(scale(30, 1)):
         pair.network()
         pair.compare()
-        for _ in range(3):
+        for _ in range(scale(6, 1)):
             numbers = np.flatnonzero(rng.random(len(pair.layers)) < 0.6).tolist() or [0]
             kinds = Kind(int(rng.integers(1, 32)))
             pair.load(numbers, kinds)
@@ -219,7 +219,7 @@ def test_a_bad_table_is_refused(pair: Pair, case: str) -> None:
     code, call = BAD_TABLES[case]
     usual(pair)
     assert pair.call(call)[0] == code
-    pair.compare()
+    pair.compare([int(pair.rng.integers(len(USUAL)))])
 
 
 @pytest.mark.parametrize("case", BAD_JOBS)
@@ -230,7 +230,7 @@ def test_a_bad_descriptor_is_refused(pair: Pair, case: str) -> None:
         for name in FINITE:
             one.driver.write(getattr(registers, name).offset, 0x3F80_0000)
     assert pair.call(call)[0] == code
-    pair.compare()
+    pair.compare([int(pair.rng.integers(len(USUAL)))])
 
 
 FINITE = ("LR", "ALPHA", "ONE_MINUS_ALPHA", "EPS", "GSCALE", "LR_GROUP", "INV")
@@ -314,7 +314,7 @@ def test_bus_errors_end_the_job(pair: Pair, opcode: Opcode) -> None:
         Opcode.STORE: lambda one: one.store(0x1F03, len(image))[0],
     }
     code, direction = ("E_BUS_WR", WRITES) if opcode == Opcode.STORE else ("E_BUS_RD", READS)
-    for offset in (0, 64, 192):
+    for offset in (0, 192):
         for one in pair.both:
             one.device.inject(pair.scratch + offset, LINE, FAULT, direction)
         assert pair.call(jobs[opcode]) == (code, 0, 0, (4, FAULT))
@@ -341,7 +341,7 @@ def test_a_soft_reset_ends_an_image(pair: Pair) -> None:
     usual(pair)
     sim = pair.both[1]
     image = pair.rng.integers(0, 1 << 32, pair.words([0], ALL), dtype=np.uint32)
-    for turn in range(scale(40, 2)):
+    for turn in range(scale(20, 2)):
         sim.device.write(sim.scratch, image)
         opcode = Opcode.LOAD if turn % 2 else Opcode.STORE
         sim.ring.submit([opcode, 0, 0x1F01, 0, sim.scratch, 0])

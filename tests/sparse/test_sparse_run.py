@@ -545,7 +545,8 @@ def test_a_bad_program_ends_with_an_error(runs: Runs, case: str) -> None:
     if runs.layers != USUAL:
         runs.take(USUAL)
     assert runs.program(program)[:2] == (code, at)
-    step(runs)
+    if HERE.index(case) % 3 == 0:  # the others' next job is that of the case after them
+        step(runs)
 
 
 def test_one_end(runs: Runs) -> None:
@@ -607,7 +608,7 @@ def test_a_soft_reset_in_a_run(runs: Runs) -> None:
         move(Op.STOREA, x, runs.scratch + OUT, 8, (4, 4, 4)),
     ]  # fmt: skip
     raw = program_words([*program, END])
-    for _ in range(scale(40, 4)):
+    for _ in range(scale(40, 2)):
         sim.device.write(sim.scratch, raw)
         sim.ring.submit([Opcode.RUN, 0, len(program) + 1, 0, sim.scratch, 0])
         sim.device.step(int(runs.rng.integers(1, 1500)))
