@@ -264,13 +264,13 @@ module jd_sparse_plan
   end
   always_ff @(posedge clk_i) begin
     if (!cutting || cut_done) begin
-      fills_q     <= 2'd2;
-      nth_q       <= '0;
-      given_q     <= '0;
-      used_q      <= '0;
-      slots_q     <= '0;
+      fills_q      <= 2'd2;
+      nth_q        <= '0;
+      given_q      <= '0;
+      used_q       <= '0;
+      slots_q      <= '0;
       nth_window_q <= '0;
-      open_q      <= '0;
+      open_q       <= '0;
     end else if (!cuts) begin
       fills_q <= fills_q - 1'b1;
     end else begin
@@ -281,9 +281,9 @@ module jd_sparse_plan
         given_q <= given_q + take;
       end
       if (closes) begin
-        used_q      <= '0;
-        slots_q     <= '0;
-        open_q      <= '0;
+        used_q       <= '0;
+        slots_q      <= '0;
+        open_q       <= '0;
         nth_window_q <= nth_window_q + 1'b1;
       end else if (adds) begin
         used_q  <= opened.lanes;
@@ -413,7 +413,7 @@ module jd_sparse_plan
   assign ranges_done = 32'(range_q) == Banks - 1;
   assign grads_end   = (LINES_W+1)'(grads_q[range_q]) + (LINES_W+1)'(best_blocks.lines);
   always_ff @(posedge clk_i) begin
-    best_q <= best;                              // done for a clock before StRanges
+    best_q <= best;                              // all sizes are done a clock before StRanges
     if (state_q != StRanges) range_q <= '0;
     else                     range_q <= range_q + 1'b1;
   end

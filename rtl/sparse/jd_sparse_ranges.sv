@@ -30,7 +30,7 @@ module jd_sparse_ranges
   input  logic [LANE_W-1:0]   window_lanes_i,
   input  logic                start_i,
   input  logic                dx_i,
-  input  logic [1:0][WINDOW_W-1:0] windows_i,    // how many, of FW and DX
+  input  logic [1:0][WINDOW_W-1:0] windows_i,    // how many: 0 of FW, 1 of DX
   output logic                done_o,
   output logic                fails_o,
   output logic                valid_o,
@@ -116,9 +116,9 @@ module jd_sparse_ranges
     end
   end
   always_ff @(posedge clk_i) begin
-    if (!rst_ni)                     run_q <= 1'b0;
-    else if (start_i)                run_q <= 1'b1;
-    else if (done_o || fails_o)      run_q <= 1'b0;
+    if (!rst_ni)                run_q <= 1'b0;
+    else if (start_i)           run_q <= 1'b1;
+    else if (done_o || fails_o) run_q <= 1'b0;
     if (start_i) begin
       dx_q      <= dx_i;
       windows_q <= windows_i[dx_i];

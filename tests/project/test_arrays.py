@@ -26,7 +26,7 @@ REASONS = {
         "share_q": "sums of two passes, which begin at 0 with each plan",
     },
     "rtl/sparse/jd_sparse_plan.sv": {
-        "windows_q": "counters of three passes, which begin at 0 with each plan",
+        "windows_q": "counts of three passes, each written at the end of its first cut",
     },
 }
 DECLARATION = re.compile(
