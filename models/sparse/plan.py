@@ -373,9 +373,9 @@ def gradient_units(cut: Sequence[Window], block: int) -> tuple[list[tuple[int, i
     for number, window in enumerate(cut):
         for first in range(0, window.depth, block):
             kr = min(block, window.depth - first)
-            rows = sum(max(0, min(d, first + block) - first) for d in window.depths)
             units.append((number, first))
-            costs.append(max(VECTORS * max(kr, ADDER), window.lanes, rows))
+            # The rows of four slots are no more than four times the ranks.
+            costs.append(max(VECTORS * max(kr, ADDER), window.lanes))
     return units, costs
 
 

@@ -229,8 +229,7 @@ module jd_sparse_bank
     end
   end
   assign there          = number_q == from_q;    // the first unit's window
-  assign window_read    = state_q == StFirst || (state_q != StIdle && !last_unit)
-                          || (state_q == StLoad && !there);
+  assign window_read    = state_q == StFirst || (state_q != StIdle && !last_unit);
   assign window_address = window_place(op_q.number, op_q.pass,
                                        state_q == StFirst ? first_of
                                        : state_q == StLoad && !there ? number_q + 1'b1

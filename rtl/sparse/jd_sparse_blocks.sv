@@ -46,23 +46,19 @@ module jd_sparse_blocks
   logic [6:0]           unit_step_q;
   logic [UnitCostW-1:0] cost, unit_cost_q, unit_key;
   logic [5:0]           ranks, unit_ranks_q;
-  logic [7:0]           rows;
   logic                 some, last_block;
   function automatic logic [5:0] in_block(input logic [DIM_W-1:0] depth,
                                           input logic [DIM_W-1:0] from);
-    if (depth <= from)                             return '0;
-    if (depth - from >= DIM_W'(Block))             return 6'(Block);
-    return 6'(depth - from);
+    logic [DIM_W-1:0] left;
+    left = depth - from;
+    return depth <= from ? '0 : left >= DIM_W'(Block) ? 6'(Block) : 6'(left);
   endfunction
   assign some       = depths_i.depth > rank_q;
   assign last_block = 32'(rank_q) + Block >= 32'(depths_i.depth);
   assign ranks      = in_block(depths_i.depth, rank_q);
   always_comb begin
-    rows = '0;
-    for (int unsigned s = 0; s < SLOTS; s++) rows = rows + 8'(in_block(depths_i.slots[s], rank_q));
     cost = (ranks < 6'd4) ? UnitCostW'(4 * VECTORS) : {1'b0, ranks, 2'b00};
     if (UnitCostW'(depths_i.lanes) > cost) cost = UnitCostW'(depths_i.lanes);
-    if (UnitCostW'(rows) > cost)           cost = UnitCostW'(rows);
   end
   assign move    = walk_q && window_o != windows_i && (!valid_q || taken);
   assign restart = start_i || (walk_q && !third_q && window_o == windows_i && !valid_q);

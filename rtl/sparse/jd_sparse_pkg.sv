@@ -459,7 +459,6 @@ package jd_sparse_pkg;
   typedef struct packed {                               // of a window of DW
     logic [DIM_W-1:0]             depth;
     logic [LANE_W-1:0]            lanes;
-    logic [SLOTS-1:0][DIM_W-1:0]  slots;                // depth of each slot
   } depths_t;
   typedef struct packed {                               // a bank's units of DW
     logic                empty;

@@ -321,11 +321,7 @@ module jd_sparse_plan
   endfunction
   assign pass     = state_q == StFw ? PassFw : state_q == StDx ? PassDx : PassDw;
   assign too_many = closes && 32'(nth_window_q) == WinMax;
-  always_comb begin
-    depths.depth = closed_q.window.depth;
-    depths.lanes = closed_q.window.lanes;
-    for (int unsigned s = 0; s < SLOTS; s++) depths.slots[s] = closed_q.window.slots[s].depth;
-  end
+  assign depths   = '{depth: closed_q.window.depth, lanes: closed_q.window.lanes};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) closed_q <= '0;
     else begin
