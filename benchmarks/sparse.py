@@ -34,7 +34,7 @@ from models.sparse.formats import (
     Layer,
     Op,
 )
-from models.sparse.ic3net import HED, INP, LST, NAMES, Sizes
+from models.sparse.ic3net import ENC, HED, LST, NAMES, Sizes
 from models.sparse.ic3net import layers as network_table
 from models.sparse.plan import ROW_CONTIGUOUS, ROW_CYCLIC
 
@@ -46,6 +46,7 @@ POINTS = ((4, 4), (8, 4), (5, 16), (4, 24), (8, 16), (3, 32), (5, 32), (10, 32))
 FIGURES = ("array", "encoder", "load", "network", "dense")
 UNIT = "GFLOPS at 175 MHz"
 PASSES = {"FW": Op.FW, "dX": Op.DX, "dW": Op.DW}
+LAYERS = range(len(NAMES))
 SOURCE = "LearningGroup"
 DENSE = (257.4, f"{SOURCE}, figure 11")
 EQUIVALENT = (3629.48, f"{SOURCE}, figure 11")
@@ -67,11 +68,16 @@ def gflops(macs: float, clocks: float) -> float:
     return 2 * macs / clocks * timing.CLOCK_HZ / 1e9
 
 
+def passes(layer: int) -> list[tuple[str, Op]]:
+    """What a layer computes in an iteration: no gradient goes on to the encoder's inputs."""
+    return [(name, op) for name, op in PASSES.items() if (layer, name) != (ENC, "dX")]
+
+
 def network(geometry: Geometry, groups: int) -> list[Layer]:
     """IC3Net's layers, as large as the build has room for, planned for all tiles at once."""
     sizes = Sizes(
         OBSERVATIONS * geometry.d_max // 512, AGENTS, EPISODES, 1,
-        geometry.d_max // 4, (groups, groups, 1),
+        geometry.d_max // 4, groups,
     )  # fmt: skip
     return [replace(layer, tiles=MOST_TILES) for layer in network_table(sizes, geometry)]
 
@@ -94,9 +100,9 @@ def array_rows(
         for _ in range(repeats):
             array.load(network(g, count), rng)
             array.group()
-            for k in (INP, LST, HED):
+            for k in LAYERS:
                 found = array.plan(k)
-                for name, op in PASSES.items():
+                for name, op in passes(k):
                     timed.setdefault((k, name), []).append(array.time(k, op))
                     want = {
                         "FW": found.forward.clocks(MOST_TILES, drain_w=g.drain_w),
@@ -115,7 +121,8 @@ def array_rows(
         over = {
             name: max(
                 t.clocks - w
-                for k in (INP, LST, HED)
+                for k in LAYERS
+                if (k, name) in timed
                 for t, w in zip(timed[k, name], ideal[k, name], strict=True)
             )
             for name in PASSES
@@ -123,8 +130,8 @@ def array_rows(
         for name in PASSES:
             config = f"{name}, G={count}, the most of all layers"
             rows.append(row("sparse", "op_overhead", config, over[name], "clocks", timing.OVERHEAD))
-        for k in (INP, LST, HED):
-            for name in PASSES if count == 1 or k != HED else ():
+        for k in LAYERS:
+            for name, _ in passes(k) if count == 1 or k != HED else ():
                 rows.append(
                     row("sparse", "op_clocks", f"{NAMES[k]} {name}, G={count}", clocks[k, name],
                         "clocks", least[k, name])
@@ -132,7 +139,7 @@ def array_rows(
         whole = {
             "LST": (clocks[LST, "FW"], least[LST, "FW"], macs[LST]),
             "FW": tuple(
-                sum(each[k, "FW"] for k in (INP, LST, HED)) for each in (clocks, least)
+                sum(each[k, "FW"] for k in LAYERS) for each in (clocks, least)
             ) + (sum(macs),),
             "FW+dX+dW": (sum(clocks.values()), sum(least.values()), 0),
         }  # fmt: skip
@@ -293,7 +300,7 @@ def dense_rows(
                 array.load(many, rng)
                 array.group(flags=Flag.ROW | Flag.POLICY if shared else Flag(0))
                 known[size, by_rows] = sum(
-                    array.time(k, Op.FW, size, shared).clocks for k in (INP, LST, HED)
+                    array.time(k, Op.FW, size, shared).clocks for k in LAYERS
                 )
         return sum(known[size, by_rows] for size in sizes)
 

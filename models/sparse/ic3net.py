@@ -11,7 +11,7 @@ Source: Singh, Jain, Sukhbaatar 2019 (IC3Net); LearningGroup; docs/sparse.md (ne
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -33,8 +33,8 @@ from models.sparse.formats import (
     pitch,
 )
 
-INP, LST, HED = range(3)  # layers
-NAMES = ("inp", "lst", "hed")
+ENC, COM, LST, HED = range(4)  # layers
+NAMES = ("enc", "com", "lst", "hed")
 OUTPUTS = 8  # 5 actions, 2 gate logits, 1 value
 ACTIONS, GATES = 5, 2
 CUT = 10  # steps after which no gradient goes back
@@ -64,7 +64,8 @@ class Sizes:
         agents, episodes: A and B; V = A * B vectors.
         steps: T, of an episode at most.
         hidden: H, a multiple of 8.
-        groups: G of the layers inp, lst and hed.
+        groups: G of the layers enc, com and lst.
+        head_groups: G of the layer hed.
         row: ROW split: rows over cores; False: episodes over cores.
     """
 
@@ -73,13 +74,19 @@ class Sizes:
     episodes: int
     steps: int
     hidden: int = 128
-    groups: tuple[int, int, int] = (1, 1, 1)
+    groups: int = 1
+    head_groups: int = 1
     row: bool = False
 
     @property
     def padded(self) -> int:
         """Observations, a multiple of 8."""
         return -(-self.observations // 8) * 8
+
+    @property
+    def groups_of_all(self) -> list[int]:
+        """G of each layer."""
+        return [self.head_groups if layer == HED else self.groups for layer in range(len(NAMES))]
 
     @property
     def vectors(self) -> int:
@@ -91,21 +98,25 @@ def layers(sizes: Sizes, geometry: Geometry) -> list[Layer]:
     """The network table. Raises: DoesNotFit."""
     h, o = sizes.hidden, sizes.padded
     split = HEAD_SPLIT_LOG2
-    while sizes.groups[HED] > 1 or OUTPUTS << split > geometry.lanes or 1 << split > geometry.slots:
+    while sizes.head_groups > 1 or OUTPUTS << split > geometry.lanes or 1 << split > geometry.slots:
         if split == 0:
             break
         split -= 1
-    shapes = [(o + h, h, o), (2 * h, 4 * h, 0), (h, OUTPUTS, 0)]
-    # FW and dX of INP and LST take parts. A plan of more tiles than that would leave banks idle.
+    shapes = [(o, h), (h, h), (2 * h, 4 * h), (h, OUTPUTS)]
+    # Most tiles of FW and dX. A plan of more tiles than that would leave banks idle.
     layout = Layout(sizes, geometry)
-    whole = max(max(chunk.tiles) for chunk in layout.chunks)
-    most = max(max(part.tiles) for chunk in layout.chunks for part in layout.parts(chunk))
+
+    def most(cut: Callable[[Group], Sequence[Group]]) -> int:
+        return max(max(part.tiles) for chunk in layout.chunks for part in cut(chunk))
+
+    parts = most(layout.parts)
+    tiles = [most(layout.encoder_parts), parts, parts, most(lambda chunk: [chunk])]
     found: list[Layer] = []
     at = [0, 0, 0, 0]
-    for k, (m, n, dx_from) in enumerate(shapes):
+    for k, (m, n) in enumerate(shapes):
         layer = Layer(
-            m, n, sizes.groups[k], split if k == HED else 0, k == HED and n < geometry.lanes,
-            whole if k == HED else most, at[0], at[1], at[2], at[3], dx_from,
+            m, n, sizes.groups_of_all[k], split if k == HED else 0, k == HED and n < geometry.lanes,
+            tiles[k], *at,
         )  # fmt: skip
         found.append(layer)
         at = [
@@ -114,11 +125,11 @@ def layers(sizes: Sizes, geometry: Geometry) -> list[Layer]:
             at[2] + sum(layer.grouping),
             at[3] + layer.states,
         ]
-    widest = max(o + h, 4 * h)
+    widest = max(o, 4 * h)
     for what, needed, present, name in (
-        ("layer", max(max(m, n) for m, n, _ in shapes), geometry.d_max, "SparseDMax"),
+        ("layer", max(chain(*shapes)), geometry.d_max, "SparseDMax"),
         ("layers", len(found), geometry.l_max, "SparseLMax"),
-        ("groups", max(sizes.groups), geometry.g_max, "SparseGMax"),
+        ("groups", max(sizes.groups_of_all), geometry.g_max, "SparseGMax"),
         ("parameters", at[0], geometry.p_words, "SparsePWords"),
         ("biases", at[1], geometry.b_words, "SparseBWords"),
         ("lines of grouping entries", at[2], geometry.m_rows, "SparseMRows"),
@@ -205,15 +216,22 @@ class Layout:
         """The parts of a chunk on the way forward.
 
         A step waits for the communication of its first part, so that one is cut in two, between
-        episodes. A dense INP would take as long for a half: half of the banks would rest.
+        episodes. A dense layer would take as long for a half: half of the banks would rest.
         """
         parts = self.parts(chunk)
         width = max(parts[0].tiles)
         middle = chunk.first + width // self.border // 2 * self.border
-        if self.sizes.groups[INP] == 1 or middle == chunk.first:
+        if self.sizes.groups == 1 or middle == chunk.first:
             return parts
         first = [self.group(chunk.first, middle), self.group(middle, chunk.first + width)]
         return [*first, *parts[1:]]
+
+    def encoder_parts(self, chunk: Group) -> list[Group]:
+        """What the encoder takes at once: the parts in two halves."""
+        parts = self.parts(chunk)
+        half, last = parts[(len(parts) - 1) // 2], parts[-1]
+        cuts = [chunk.first, *(part.first + max(part.tiles) for part in (half, last))]
+        return [self.group(a, b) for a, b in pairwise(dict.fromkeys(cuts))]
 
     def group(self, first: int, end: int) -> Group:
         """The tiles first..end-1 of each core, as far as it has them."""
@@ -275,17 +293,10 @@ def bits(*semaphores: int) -> int:
     return sum(1 << k for k in semaphores)
 
 
-# Semaphores. Forward: observations, messages, the LSTM's inputs, its states, outputs. Backward:
-# gradients of outputs, of messages, of the LSTM's inputs, of its gates, of its states by the step
-# after; the end of a step that no gradient leaves.
-SEEN, HEARD, INPUT, GATE, STATE, OUT, CUT_OFF, GATES_OF_ALL = range(8)
-TO_LSTM = 5  # instructions of a part before those of LST
-
-
-def staggered(parts: Sequence[Sequence[Instruction]]) -> list[Instruction]:
-    """What parts do, each two instructions later than the part before it."""
-    order = sorted((2 * k + n, k, n) for k, part in enumerate(parts) for n in range(len(part)))
-    return [parts[k][n] for _, k, n in order]
+# Semaphores. Forward: observations, gates, messages, the LSTM's inputs, its states, outputs.
+# Backward: gradients of outputs, of messages, of the LSTM's inputs, of its gates, of its states by
+# the step after; the end of a step that no gradient leaves.
+SEEN, GATED, HEARD, INPUT, GATE, STATE, OUT, CUT_OFF, GATES_OF_ALL = range(9)
 
 
 class Programs:
@@ -315,20 +326,21 @@ class Programs:
         return [part for chunk in self.layout.chunks for part in self.layout.forward_parts(chunk)]
 
     def forward(self, step: int) -> list[Instruction]:
-        """A step: observations and gates in, outputs out."""
-        out: list[Instruction] = []
-        source, sink = self.addresses["input"], self.addresses["output"]
+        """A step: observations and gates in, outputs out.
+
+        The encoder needs no messages: it works while communication begins. Messages of a part go
+        ahead of the LSTM of the one before, so that the array has work while LIN adds both.
+        """
+        begins = self._begins(step)
+        out, sink = next(begins), self.addresses["output"]
         for chunk in self.layout.chunks:
             parts = self.layout.forward_parts(chunk)
-            many = []
-            for part in parts:
-                many.append(list(self._forward(step, part, source, part in parts[-2:])))
-                source += 64 * self.input_lines * self.images(part)
-            # The first LSTM begins early; a later INP would wait for its set of results.
-            inputs, steps = [one[:TO_LSTM] for one in many], [one[TO_LSTM:] for one in many]
+            first, *rest = [self._encoded(step, half) for half in self.layout.encoder_parts(chunk)]
+            told = [self._told(step, part) for part in parts]
+            steps = [self._lstm(step, part, part in parts[-2:]) for part in parts]
             early = 1 + len(parts) - len(self.layout.parts(chunk))
-            out += [*staggered(inputs[:2]), *chain(*steps[:early]), *staggered(inputs[2:])]
-            out += chain(*steps[early:])
+            out += chain(first, told[0], *rest, *told[1 : early + 1], *steps[:early])
+            out += chain(*told[early + 1 :], *steps[early:], next(begins, []))
             # Heads of the last part wait for its states, all others' go before.
             last = parts[-1]
             heads = [self.layout.group(chunk.first, last.first), last][len(parts) == 1 :]
@@ -353,32 +365,68 @@ class Programs:
             sink += 64 * self.images(chunk)
         return self._ended(out, Stage.FORWARD)
 
-    def _forward(self, step: int, part: Group, source: int, posts: bool) -> Iterator[Instruction]:
-        t, h, o = self._tensors(step, part), self._hidden, self.layout.sizes.padded
-        row, make = self.row, self._make
-        yield make(
-            Op.LOADA, part, row, post=bits(SEEN), a=t["obs"], address=source,
-            value=self.input_lines,
-        )  # fmt: skip
-        yield make(
-            Op.CF, part, row, bits(SEEN), bits(HEARD), a=t["before h"], b=t["gate"], d=t["c"],
-            value=part.first, neurons=h,
-        )  # fmt: skip
-        yield make(
-            Op.FX, part, Flag.SECOND, bits(HEARD), layer=INP, a=t["obs"], b=t["c"], value=o,
-            neurons=o + h,
-        )  # fmt: skip
-        yield make(Op.FW, part, row, layer=INP)
-        yield make(Op.LIN, part, row | Flag.BIAS, post=bits(INPUT), layer=INP, d=t["inp"])
-        yield make(
-            Op.FX, part, Flag.SECOND, bits(INPUT), layer=LST, a=t["inp"], b=t["before h"],
-            value=h, neurons=2 * h,
-        )  # fmt: skip
-        yield make(Op.FW, part, row, layer=LST)
-        yield make(
-            Op.LSTMF, part, row | Flag.BIAS, post=bits(STATE) if posts else 0, layer=LST,
-            a=t["before"], d=t["block"],
-        )  # fmt: skip
+    def _begins(self, step: int) -> Iterator[list[Instruction]]:
+        """Of each chunk: what its parts see, and hear from the step before."""
+        source = self.addresses["input"]
+        for chunk in self.layout.chunks:
+            out = []
+            ends = [group.first + max(group.tiles) for group in self.layout.encoder_parts(chunk)]
+            for part in self.layout.forward_parts(chunk):
+                t, end = self._tensors(step, part), part.first + max(part.tiles)
+                out += [
+                    self._make(
+                        Op.LOADA, part, self.row, a=t["obs"], address=source,
+                        post=bits(GATED, SEEN) if end in ends else bits(GATED),
+                        value=self.input_lines,
+                    ),
+                    self._make(
+                        Op.CF, part, self.row, bits(GATED), bits(HEARD), a=t["before h"],
+                        b=t["gate"], d=t["c"], value=part.first, neurons=self._hidden,
+                    ),
+                ]  # fmt: skip
+                source += 64 * self.input_lines * self.images(part)
+            yield out
+
+    def _encoded(self, step: int, group: Group) -> list[Instruction]:
+        """The encoder's outputs."""
+        t = self._tensors(step, group)
+        return [
+            self._make(
+                Op.FX, group, wait=bits(SEEN), layer=ENC, a=t["obs"],
+                neurons=self.layout.sizes.padded,
+            ),
+            self._make(Op.FW, group, self.row, layer=ENC),
+            self._make(Op.LIN, group, self.row | Flag.BIAS, layer=ENC, d=t["inp"]),
+        ]  # fmt: skip
+
+    def _told(self, step: int, part: Group) -> list[Instruction]:
+        """The LSTM's inputs: the encoder's outputs and what messages add."""
+        t = self._tensors(step, part)
+        return [
+            self._make(
+                Op.FX, part, wait=bits(HEARD), layer=COM, a=t["c"], neurons=self._hidden
+            ),
+            self._make(Op.FW, part, self.row, layer=COM),
+            self._make(
+                Op.LIN, part, self.row | Flag.BIAS | Flag.ADDEND, post=bits(INPUT), layer=COM,
+                b=t["inp"], d=t["inp"],
+            ),
+        ]  # fmt: skip
+
+    def _lstm(self, step: int, part: Group, posts: bool) -> list[Instruction]:
+        """The LSTM's step."""
+        t, h = self._tensors(step, part), self._hidden
+        return [
+            self._make(
+                Op.FX, part, Flag.SECOND, bits(INPUT), layer=LST, a=t["inp"], b=t["before h"],
+                value=h, neurons=2 * h,
+            ),
+            self._make(Op.FW, part, self.row, layer=LST),
+            self._make(
+                Op.LSTMF, part, self.row | Flag.BIAS, post=bits(STATE) if posts else 0, layer=LST,
+                a=t["before"], d=t["block"],
+            ),
+        ]  # fmt: skip
 
     def backward(self) -> list[Instruction]:
         """All steps, the last first."""
@@ -435,7 +483,7 @@ class Programs:
                 make(Op.LSTMB, part, post=post, layer=LST, a=u["before"], b=u["dh"], d=u["block"])
             )
             post = bits(INPUT)
-            if ends:  # one count for the gradients of INP, one for ZEROA of what comes next
+            if ends:  # one count for the gradients of inputs, one for ZEROA of what comes next
                 post = bits(INPUT, CUT_OFF) if at_end and more else bits(INPUT) if at_end else 0
             lstm.append([
                 make(Op.FX, part, Flag.GATES, bits(GATE), layer=LST, a=u["dz"], neurons=4 * h),
@@ -446,9 +494,9 @@ class Programs:
                 ),
             ])  # fmt: skip
             inputs.append([] if ends else [
-                make(Op.FX, part, wait=bits(INPUT), layer=INP, a=u["dinp"], neurons=h),
-                make(Op.DX, part, row, layer=INP),
-                make(Op.LIN, part, row, post=bits(HEARD), layer=INP, d=u["dcom"]),
+                make(Op.FX, part, wait=bits(INPUT), layer=COM, a=u["dinp"], neurons=h),
+                make(Op.DX, part, row, layer=COM),
+                make(Op.LIN, part, row, post=bits(HEARD), layer=COM, d=u["dcom"]),
                 make(
                     Op.CB, part, row, bits(HEARD), bits(STATE) if at_end else 0, a=u["dcom"],
                     b=u["gate"], d=u["dh"], value=part.first, neurons=h,
@@ -461,7 +509,7 @@ class Programs:
         yield from chain(inputs[0], [self._operands(step, chunk)[LST][1]], *inputs[1:])
         if step:
             yield from self._heads(step - 1, chunk)
-        yield from chain(of_heads, *(self._gradient(step, chunk, k) for k in (LST, INP)))
+        yield from chain(of_heads, *(self._gradient(step, chunk, k) for k in (LST, COM, ENC)))
 
     def _operands(self, step: int, chunk: Group) -> list[tuple[Instruction, Instruction]]:
         """X and Y of dW of each layer."""
@@ -469,11 +517,12 @@ class Programs:
         made, make = layers(self.layout.sizes, self.layout.geometry), self._make
         found = [
             (
-                make(
-                    Op.FX, chunk, Flag.SECOND, layer=INP, a=t["obs"], b=t["c"], value=o,
-                    neurons=o + h,
-                ),
-                make(Op.FY, chunk, Flag.BSUM, layer=INP, a=t["dinp"], neurons=h),
+                make(Op.FX, chunk, layer=ENC, a=t["obs"], neurons=o),
+                make(Op.FY, chunk, Flag.BSUM, layer=ENC, a=t["dinp"], neurons=h),
+            ),
+            (
+                make(Op.FX, chunk, layer=COM, a=t["c"], neurons=h),
+                make(Op.FY, chunk, Flag.BSUM, layer=COM, a=t["dinp"], neurons=h),
             ),
             (
                 make(
@@ -498,15 +547,15 @@ class Programs:
     def _gradient(self, step: int, chunk: Group, layer: int) -> list[Instruction]:
         """dW of a layer in a step. Y of LST comes before, when all gates are there."""
         x, y = self._operands(step, chunk)[layer]
-        if layer == INP and step % CUT == 0:
+        if layer == COM and step % CUT == 0:
             y = replace(y, wait=bits(INPUT))
         first = [] if layer == LST else [y]
         return [*first, x, self._make(Op.DW, chunk, self.row, layer=layer)]
 
     def update(self) -> list[Instruction]:
         """RMSprop of all layers, then of their grouping."""
-        grouped = [k for k in range(3) if self.layout.sizes.groups[k] > 1]
-        out = [self._make(Op.UPD, None, self.row, layer=k) for k in range(3)]
+        grouped = [k for k, groups in enumerate(self.layout.sizes.groups_of_all) if groups > 1]
+        out = [self._make(Op.UPD, None, self.row, layer=k) for k in range(len(NAMES))]
         out += [self._make(Op.UPDG, None, layer=k) for k in grouped]
         return self._ended(out, Stage.UPDATE)
 
@@ -521,14 +570,15 @@ class Programs:
         cyclic = self.row | (Flag.POLICY if self.row else 0)
         again = Flag(0) if cached else Flag.NOCACHE
         out = [self._make(Op.CLRG, None, post=bits(0))]
-        for k in range(3):
+        for k in range(len(NAMES)):
             out.append(self._make(Op.ENC, None, again, post=bits(1), layer=k))
             wait = bits(0, 1) if k == 0 else bits(1)
             out.append(
                 self._make(Op.PLAN, None, Flag.PLAIN if plain else Flag(0), wait=wait, layer=k)
             )
             out.append(self._make(Op.COMP, None, cyclic | again, layer=k))
-            out.append(self._make(Op.COMPT, None, cyclic, layer=k))
+            if k != ENC:  # no gradient goes on to observations
+                out.append(self._make(Op.COMPT, None, cyclic, layer=k))
         first = self.layout.chunks[0]
         a, b, c = (min(tiles, 1) for tiles in first.tiles)
         before = self.layout.tensor("block", -1, first)

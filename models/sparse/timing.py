@@ -44,9 +44,10 @@ class Shape:
 
 
 def network(observations: int = 32, hidden: int = 128) -> dict[str, Shape]:
-    """The layers of IC3Net: input and communication, LSTM, heads."""
+    """The layers of IC3Net: encoder, communication, LSTM, heads."""
     return {
-        "inp": Shape(observations + hidden, hidden, observations),
+        "enc": Shape(observations, hidden),
+        "com": Shape(hidden, hidden),
         "lst": Shape(2 * hidden, 4 * hidden),
         "hed": Shape(hidden, 8, 0, 4, False),
     }

@@ -53,13 +53,15 @@ class Network(torch.nn.Module):
     """The network of a team.
 
     Args:
-        arrays: of the layers inp, lst and hed.
+        arrays: of the layers enc, com, lst and hed.
         agents: of an episode.
     """
 
     def __init__(self, arrays: Arrays, agents: int) -> None:
         super().__init__()
-        self.inp, self.lst, self.hed = (Layer(arrays[name]) for name in ("inp", "lst", "hed"))
+        self.enc, self.com, self.lst, self.hed = (
+            Layer(arrays[name]) for name in ("enc", "com", "lst", "hed")
+        )
         self.agents = agents
 
     def play(self, obs: torch.Tensor, gates: torch.Tensor, cut: int) -> torch.Tensor:
@@ -73,7 +75,7 @@ class Network(torch.nn.Module):
         """
         hidden = self.hed.weight.shape[0]
         h = cell = torch.zeros(obs.shape[1], hidden)
-        missing = self.inp.weight.shape[0] - hidden - obs.shape[2]
+        missing = self.enc.weight.shape[0] - obs.shape[2]
         seen = torch.nn.functional.pad(obs, (0, missing))
         out = []
         for t in range(len(obs)):
@@ -82,7 +84,7 @@ class Network(torch.nn.Module):
             told = (h * gates[t][:, None]).reshape(-1, self.agents, hidden)
             others = told.sum(dim=1, keepdim=True) - told
             c = others.reshape(h.shape) / max(self.agents - 1, 1)
-            inp = self.inp(torch.cat([seen[t], c], dim=1))
+            inp = self.enc(seen[t]) + self.com(c)
             z = self.lst(torch.cat([inp, h], dim=1))
             i, f, g, o = z.chunk(4, dim=1)
             cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()

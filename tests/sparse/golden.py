@@ -124,13 +124,12 @@ class Reference:
             h = cell = np.zeros((s.vectors, s.hidden), np.float16)
         talk = np.asarray(gates, bool).reshape(-1, self.settings.agents)
         c = comm.forward(self.by_episode(h), talk, self.inverse).reshape(s.vectors, -1)
-        first = np.concatenate([seen, c], axis=1)
-        inp = self.forward("inp", first)
+        inp = add(self.forward("com", c), self.forward("enc", seen))
         second = np.concatenate([inp, h], axis=1)
         done = lstm.forward(self.forward("lst", second), cell)
         out = self.forward("hed", done.h)
         self.steps.append({
-            "first": first, "second": second, "lstm": done, "cell": cell, "talk": talk,
+            "seen": seen, "heard": c, "second": second, "lstm": done, "cell": cell, "talk": talk,
         })  # fmt: skip
         return out
 
@@ -150,10 +149,10 @@ class Reference:
             both = self.back("lst", dz)
             dinp, dh = both[:, : s.hidden], both[:, s.hidden :]
             runs += [
-                ("lst", kept["second"], dz), ("inp", kept["first"], dinp),
-                ("hed", kept["lstm"].h, d),
+                ("lst", kept["second"], dz), ("com", kept["heard"], dinp),
+                ("enc", kept["seen"], dinp), ("hed", kept["lstm"].h, d),
             ]  # fmt: skip
-            dcom = self.back("inp", dinp)
+            dcom = self.back("com", dinp)
             dh = comm.backward(
                 self.by_episode(dh), self.by_episode(dcom), kept["talk"], self.inverse
             ).reshape(s.vectors, -1)

@@ -16,14 +16,14 @@ from models.sparse.program import FILLS, FREES
 FULL = Geometry()
 SMALL = Geometry(banks=2, lanes=9, d_max=64, a_rows=1024)
 CASES = {
-    "four parts, the first in halves": (Sizes(32, 4, 24, 3, 16, (16, 16, 1)), FULL),
+    "four parts, the first in halves": (Sizes(32, 4, 24, 3, 16, 16), FULL),
     "four parts, dense": (Sizes(32, 4, 24, 3, 16), FULL),
-    "across the cut": (Sizes(32, 4, 24, 12, 16, (4, 4, 1)), FULL),
-    "three parts, two chunks": (Sizes(29, 3, 32, 3, 16, (4, 4, 1)), FULL),
-    "two parts, rows over cores": (Sizes(29, 3, 6, 3, 16, (2, 2, 1), True), FULL),
-    "one part": (Sizes(13, 3, 4, 12, 16, (4, 4, 1)), SMALL),
-    "one agent": (Sizes(13, 1, 5, 3, 16, (4, 4, 1)), SMALL),
-    "two chunks, grouped heads": (Sizes(13, 3, 36, 2, 16, (4, 4, 4)), SMALL),
+    "across the cut": (Sizes(32, 4, 24, 12, 16, 4), FULL),
+    "three parts, two chunks": (Sizes(29, 3, 32, 3, 16, 4), FULL),
+    "two parts, rows over cores": (Sizes(29, 3, 6, 3, 16, 2, row=True), FULL),
+    "one part": (Sizes(13, 3, 4, 12, 16, 4), SMALL),
+    "one agent": (Sizes(13, 1, 5, 3, 16, 4), SMALL),
+    "two chunks, grouped heads": (Sizes(13, 3, 36, 2, 16, 4, 4), SMALL),
 }
 
 

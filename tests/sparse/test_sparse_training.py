@@ -31,6 +31,7 @@ from jackdaw.runtime.team import play
 from jackdaw.runtime.team_policy import TeamPolicy
 from jackdaw.runtime.training import TeamTraining
 from models.sparse.formats import Layer
+from models.sparse.ic3net import NAMES
 
 TINY = ["hidden=16", "episodes=3", "split=vec"]
 GAME = "PredatorPrey-v0"
@@ -81,7 +82,7 @@ def test_start_weights_are_as_large_as_a_dense_layer_s(seed: int) -> None:
     found = []
     for groups in (1, 4, 16):
         layer = Layer(256, 512, groups)
-        start = initial_parameters([layer] * 3, np.random.default_rng(seed))["lst"]
+        start = initial_parameters([layer] * len(NAMES), np.random.default_rng(seed))["lst"]
         mask = np.ones((256, 512), bool)
         if groups > 1:
             mask = start["ig"].argmax(1)[:, None] == start["og"].argmax(1)
@@ -317,8 +318,8 @@ def test_the_commands_play_and_export(trained: Path, tmp_path: Path, capsys: Any
     arrays = np.load(tmp_path / "team.npz")
     kept_layer = state(trained)["trainer"]["memories"]["lst"]
     there = kept_layer["ig"].argmax(1)[:, None] == kept_layer["og"].argmax(1)
-    assert np.array_equal(arrays["weight1"].T, kept_layer["weight"] * there)
-    assert np.array_equal(arrays["bias1"], kept_layer["bias"])
+    assert np.array_equal(arrays["weight2"].T, kept_layer["weight"] * there)
+    assert np.array_equal(arrays["bias2"], kept_layer["bias"])
 
 
 def test_another_run_is_not_gone_on_with(tmp_path: Path, capsys: Any) -> None:

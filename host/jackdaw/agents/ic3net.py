@@ -31,7 +31,7 @@ class Ic3netRecipe:
     Attributes:
         environment: Gymnasium id of a multi-agent game.
         hidden: H, width of the network, a multiple of 8.
-        groups: G of the masks of the input and LSTM layers; 1: dense.
+        groups: G of the masks of encoder, communication and LSTM; 1: dense.
         head_groups: G of the output layer.
         episodes: B, played at once, of an update.
         split: `vec`: episodes over cores; `row`: rows over cores; `auto`: vec from 64 agents on.

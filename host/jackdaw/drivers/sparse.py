@@ -74,8 +74,8 @@ HALVES = Range(-65504, 65504)  # of binary16
 SQUARES = ("weight_square", "bias_square", "states")
 
 Parameters = dict[str, dict[str, np.ndarray]]
-"""Layer (`inp`, `lst`, `hed`) -> weight [M, N], bias [N] float32, and where the layer has groups
-`ig` [M, G] and `og` [N, G] int8."""
+"""Layer (`enc`, `com`, `lst`, `hed`) -> weight [M, N], bias [N] float32, and where the layer has
+groups `ig` [M, G] and `og` [N, G] int8."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class SparseSettings:
         agents, episodes: A and B.
         steps: T, of an episode at most.
         hidden: H, a multiple of 8.
-        groups: G of the layers `inp` and `lst`: 1, 2, 4, 8, 16 or 32.
+        groups: G of all layers but `hed`: 1, 2, 4, 8, 16 or 32.
         head_groups: G of the layer `hed`.
         split: `vec`: episodes over cores; `row`: rows over cores; `auto`: vec from 64 vectors on.
         rate: learning rate.
@@ -126,7 +126,7 @@ class SparseSettings:
         row = self.split == "row" or (self.split == "auto" and vectors < VEC_FROM)
         return Sizes(
             self.observations, self.agents, self.episodes, self.steps, self.hidden,
-            (self.groups, self.groups, self.head_groups), row,
+            self.groups, self.head_groups, row,
         )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ class TeamPolicy(Policy):
         spaces: of the game, from config.json.
         memories: the engine's, as a checkpoint has them.
     Attributes:
-        parts: layers `inp`, `lst` and `hed`, masked weights 0. What is between them is not a
+        parts: layers `enc`, `com`, `lst` and `hed`, masked weights 0. What is between them is not a
             layer, so that there is no PyTorch module.
     Raises: ConfigError if the build is too small for the recipe.
     """
