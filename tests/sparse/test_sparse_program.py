@@ -10,7 +10,8 @@ import pytest
 
 from models.sparse import kernels
 from models.sparse.formats import SETS, Flag, Geometry, Instruction, Layer, Op, Tensor
-from models.sparse.ic3net import Layout, Programs, Sizes, layers
+from models.sparse.ic3net import Layout, Sizes, layers
+from models.sparse.ic3net_programs import Programs
 from models.sparse.program import FILLS, FREES
 
 FULL = Geometry()

@@ -24,8 +24,9 @@ from models.sparse.formats import (
     Tensor,
     Unit,
 )
-from models.sparse.ic3net import Layout, Programs
+from models.sparse.ic3net import Layout
 from models.sparse.ic3net import layers as network_layers
+from models.sparse.ic3net_programs import Programs
 from models.sparse.machine import Machine
 from models.sparse.optim import Rates
 from models.sparse.program import Outcome, run

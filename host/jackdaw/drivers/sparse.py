@@ -60,10 +60,10 @@ from models.sparse.ic3net import (
     DoesNotFit,
     Group,
     Layout,
-    Programs,
     Sizes,
 )
 from models.sparse.ic3net import layers as network_table
+from models.sparse.ic3net_programs import Programs
 
 TIMEOUT_S = 600.0
 VEC_FROM = 64  # vectors, in split `auto`
