@@ -217,6 +217,16 @@ def test_plans(size: Size, seed: int) -> None:
 
 
 @builds(lambda: bench(SMALL, 1))
+def test_no_bank_before_a_long_unit_is_empty(seed: int) -> None:
+    """The first unit is longer than most limits; a bank takes it anyway, and nothing with it."""
+    layer = Layer(40, 27, 4, tiles=1)
+    found = encode(np.repeat([0, 1, 2], [25, 14, 1]), np.repeat([0, 1, 2], 9), 4)
+    made = check(bench(SMALL, seed), SMALL, found, layer)
+    assert made.forward.costs == (100, 4, 56)
+    assert made.forward.banks == (0, 1, 1)
+
+
+@builds(lambda: bench(SMALL, 1))
 def test_layers_lie_one_after_the_other(seed: int) -> None:
     sim, rng = bench(SMALL, seed), np.random.default_rng(seed)
     for _ in range(scale(10, 3)):
