@@ -338,7 +338,8 @@ def precision_section(data: dict[str, Any]) -> Section:
 def success_section(data: dict[str, Any]) -> Section:
     columns = _columns(
         "environment=Environment|groups#=G|seed#=Seed|device=Device|updates#=Updates|"
-        "at_1000#=Success at 1,000|at_2000#=at 2,000|at_3000#=at 3,000|success#=at the end"
+        "at_1000#=Success at 1,000|at_2000#=at 2,000|at_3000#=at 3,000|success#=at the end|"
+        "likeliest#=likeliest actions"
     )
     return Section(
         "success",

@@ -4,7 +4,8 @@
     scripts/success.py runs/ic3net-1 runs/ic3net-2 ... --plot success.png --record
 
 A run may still go on, or have been ended early. A figure is the share of episodes that succeeded in
-the WINDOW updates before. `--record` keeps the table in docs/report/data/success.json.
+the WINDOW updates before. `--evaluate N` plays N episodes more, in which agents do what is
+likeliest. `--record` keeps the table in docs/report/data/success.json.
 
 Source: LearningGroup IV, Figure 9.
 """
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from flow import results
+from jackdaw.api import evaluate
 
 WINDOW = 100  # updates whose mean is shown
 MARKS = (500, 1000, 1500, 2000, 2500, 3000)  # updates at which the table looks
@@ -56,8 +58,13 @@ def means(success: np.ndarray) -> np.ndarray:
     return (sums[ends] - sums[begins]) / (ends - begins)
 
 
-def row(run: dict[str, Any]) -> dict[str, Any]:
-    """A run's line of the table."""
+def row(run: dict[str, Any], likeliest: float | None = None) -> dict[str, Any]:
+    """A run's line of the table.
+
+    Args:
+        run: see `load`.
+        likeliest: share of the episodes that succeed where agents do what is likeliest.
+    """
     mean = means(run["success"])
     return {
         "environment": run["recipe"]["environment"],
@@ -67,6 +74,7 @@ def row(run: dict[str, Any]) -> dict[str, Any]:
         "updates": len(mean),
         "success": float(mean[-1]),
         **{f"at_{mark}": float(mean[mark - 1]) for mark in MARKS if mark <= len(mean)},
+        **({} if likeliest is None else {"likeliest": likeliest}),
     }
 
 
@@ -102,12 +110,16 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Lines of the table: a line for each run."""
     marks = [mark for mark in MARKS if any(f"at_{mark}" in one for one in rows)]
     head = ["environment", "G", "seed", *(f"{mark:,}" for mark in marks), "updates", "at the end"]
+    evaluated = any("likeliest" in one for one in rows)
+    head += ["likeliest actions"] * evaluated
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     for one in sorted(rows, key=lambda r: (r["environment"], r["groups"], r["seed"])):
         at = [f"{one[f'at_{mark}']:.2f}" if f"at_{mark}" in one else "" for mark in marks]
         groups = "dense" if one["groups"] == 1 else str(one["groups"])
         cells = [one["environment"], groups, str(one["seed"]), *at, f"{one['updates']:,}",
                  f"{one['success']:.2f}"]  # fmt: skip
+        if evaluated:
+            cells.append(f"{one['likeliest']:.2f}" if "likeliest" in one else "")
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -118,6 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("runs", nargs="+", type=Path, help="their folders")
     parser.add_argument("--plot", type=Path, help="draw them")
+    parser.add_argument("--evaluate", type=int, default=0, metavar="N", help="episodes to play")
     parser.add_argument("--record", action="store_true", help="write docs/report/data")
     options = parser.parse_args(arguments)
     results.check_record(parser, options.record)
@@ -125,7 +138,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         runs = [load(folder) for folder in options.runs]
     except (FileNotFoundError, ValueError) as error:
         parser.error(f"no run of ic3net: {error}")
-    rows = [row(run) for run in runs]
+    rows = []
+    for folder, run in zip(options.runs, runs, strict=True):
+        likeliest = evaluate(folder, episodes=options.evaluate)[0] if options.evaluate else None
+        rows.append(row(run, likeliest))
     print("\n".join(table(rows)))
     if options.plot:
         draw(options.plot, runs)

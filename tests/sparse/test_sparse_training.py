@@ -113,7 +113,7 @@ def test_every_setting_reaches_the_engine() -> None:
     )  # fmt: skip
     assert recipe.settings(29, 3, 20, 7) == SparseSettings(
         observations=29, agents=3, episodes=5, steps=20, hidden=24, groups=8, head_groups=2,
-        split="row", rate=2e-3, decay=0.9, eps=1e-5, group_rate=3e-3, seed=7,
+        split="row", rate=2e-3 * 8**0.5, decay=0.9, eps=1e-5, group_rate=3e-3, seed=7,
     )  # fmt: skip
 
 

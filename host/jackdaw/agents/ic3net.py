@@ -35,7 +35,8 @@ class Ic3netRecipe:
         head_groups: G of the output layer.
         episodes: B, played at once, of an update.
         split: `vec`: episodes over cores; `row`: rows over cores; `auto`: vec from 64 agents on.
-        learning_rate: of weights and biases.
+        learning_rate: of weights and biases of a dense network. With G groups it is sqrt(G) times
+            as high, as start weights are: fewer weights move a sum.
         group_rate: of the grouping matrices.
         decay, eps: of RMSprop.
         value: weight of the value's squared error.
@@ -76,7 +77,8 @@ class Ic3netRecipe:
         """What the engine is configured with; the seed is of its stochastic rounding."""
         return SparseSettings(
             observations, agents, self.episodes, steps, self.hidden, self.groups, self.head_groups,
-            self.split, self.learning_rate, self.decay, self.eps, self.group_rate, seed,
+            self.split, self.learning_rate * self.groups**0.5, self.decay, self.eps,
+            self.group_rate, seed,
         )  # fmt: skip
 
 
