@@ -12,7 +12,16 @@ import pytest
 from flow.effort import scale
 from flow.regression import builds, regress
 from models.engine import Memory
-from models.sparse.formats import Flag, Geometry, Instruction, Layer, Op, Tensor, pitch
+from models.sparse.formats import (
+    VECTORS,
+    Flag,
+    Geometry,
+    Instruction,
+    Layer,
+    Op,
+    Tensor,
+    pitch,
+)
 from models.sparse.machine import Machine
 from models.sparse.numbers import half
 from models.sparse.optim import Rates
@@ -104,6 +113,7 @@ class Both:
 
     Attributes:
         mine: the core's number in the machine, of one core or in ROW split of three.
+        useful: multiply-adds that the core counted.
     """
 
     def __init__(
@@ -114,7 +124,7 @@ class Both:
         self.mine, self.split = (CORE, Flag.ROW) if row else (0, Flag(0))
         self.contiguous = False  # ranges of rows
         self.sets = {"x": 0, "y": 0, "w": 0, "r": 0}  # of operands; results, written and read
-        self.compared = 0
+        self.compared = self.useful = 0
 
     def configure(self, layers: Sequence[Layer]) -> None:
         """Random masks, weights and biases; plans and compressed weights on both sides."""
@@ -214,6 +224,7 @@ class Both:
         while clocks < 4000:
             out = self.sim.run(step)
             clocks += step
+            self.useful += int(out["useful_o"].sum())
             if out[done].any():
                 return clocks - step + int(np.flatnonzero(out[done])[0])
         raise AssertionError(f"{one.code.name} does not end")
@@ -247,6 +258,15 @@ class Both:
             )  # fmt: skip
             self.sets["r"] ^= op != Op.LSTMB
         return done
+
+    def macs(self, number: int) -> int:
+        """Multiply-adds of a DW for a vector: those of the core's rows."""
+        state = self.machine.layers[number]
+        encoding = state.encoding
+        assert encoding is not None
+        owned = state.owner == self.mine if self.split else np.ones(state.layer.m, bool)
+        lists = zip(encoding.row_lists, encoding.column_lists, strict=True)
+        return sum(int(owned[m].sum()) * len(n) for m, n in lists)
 
     def check_gradients(self) -> None:
         """Gradients and bias sums of all layers, and whether they are finite."""
@@ -380,7 +400,9 @@ def test_sparse_core_gradients(
                 )
             first = layer.n if layer.tr else layer.m
             split = int(Flag.ROW) if row else 0
+            useful = both.useful
             both.run(Instruction(Op.DW, flags=split, layer=number, tiles=tiles), neurons=first)
+            assert both.useful - useful == VECTORS * tiles[0] * both.macs(number)
             if rng.random() < 0.5:
                 both.check_gradients()
             if rng.random() < 0.3:
