@@ -191,18 +191,24 @@ module jd_sparse_plan
   logic [2:0]                    slots_q;
   logic [WINDOW_W-1:0]           nth_window_q;                   // of the cut, the longest first
   window_t                       open_q, opened;
-  logic                          by_rows, cuts, cut_end, adds, full, last_of_group, closes;
+  logic                          by_rows_q;                      // rows are contracted
+  logic                          dx_q;                           // the cut of DX
+  logic                          cuts, cut_end, adds, full, last_of_group, closes;
+  logic                          takes_room;                     // the window's last lane is used
   logic [DIM_W-1:0]              left, room, take;
   slot_t                         slot;
-  assign by_rows = state_q == StFw || (state_q == StDw && !layer_q.tr);
-  assign group   = GroupW'(order_q[by_rows ? 0 : 1][look_q]);
+  always_ff @(posedge clk_i) begin
+    by_rows_q <= state_d == StFw || (state_d == StDw && !layer_q.tr);
+    dx_q      <= state_d == StDx;
+  end
+  assign group   = GroupW'(order_q[by_rows_q ? 0 : 1][look_q]);
   always_comb begin
     looked.number   = GROUP_W'(group);
-    looked.first    = INDEX_W'(by_rows ? start_q[0][group] : start_q[1][group]);
-    looked.produced = INDEX_W'(by_rows ? start_q[1][group] : start_q[0][group]);
-    looked.depth    = by_rows ? rows[group] : columns[group];
-    looked.count    = by_rows ? columns[group] : rows[group];
-    if (state_q == StDx) begin
+    looked.first    = INDEX_W'(by_rows_q ? start_q[0][group] : start_q[1][group]);
+    looked.produced = INDEX_W'(by_rows_q ? start_q[1][group] : start_q[0][group]);
+    looked.depth    = by_rows_q ? rows[group] : columns[group];
+    looked.count    = by_rows_q ? columns[group] : rows[group];
+    if (dx_q) begin
       looked.produced = looked.produced + INDEX_W'(below[group]);
       looked.count    = looked.count - below[group];
     end
@@ -214,6 +220,7 @@ module jd_sparse_plan
     left          = this_q.count - given_q;
     room          = DIM_W'(Lanes) - DIM_W'(used_q);
     last_of_group = left <= room;
+    takes_room    = left >= room;
     take          = last_of_group ? left : room;
     slot          = '0;
     slot.first    = this_q.first;
@@ -236,9 +243,9 @@ module jd_sparse_plan
     if (slot.depth > open_q.depth) opened.depth = slot.depth;
     opened.lanes = open_q.lanes + slot.lanes;
   end
-  assign adds   = cuts && !cut_end && take != '0;
+  assign adds   = cuts && !cut_end && (split || left != '0);
   assign full   = split ? 3'(nth_q) + 1'b1 == 3'(3'd1 << layer_q.split_log2)
-                        : 32'(opened.lanes) == Lanes || 32'(slots_q) + 1 == Slots;
+                        : takes_room || 32'(slots_q) + 1 == Slots;
   assign closes = cuts && (cut_end ? slots_q != '0 : adds && full);
   // Places: where the next produced index of a group has its sums.
   typedef struct packed {
@@ -329,7 +336,7 @@ module jd_sparse_plan
                     number: number_of(nth_window_q, windows_q[pass], plain_q),
                     window: adds ? opened : open_q};
     end
-    if (cut_done && counts_q) windows_q[pass] <= nth_window_q + WINDOW_W'(closes);
+    if (cut_done && counts_q) windows_q[pass] <= nth_window_q + WINDOW_W'(slots_q != '0);
   end
   jd_mem_lut #(.Depth (32), .Width ($bits(depths_t)), .Reads (4)) u_depths (
     .clk_i, .rst_ni,
