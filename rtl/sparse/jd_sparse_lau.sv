@@ -4,9 +4,9 @@
 // parameter memory, and writes them as FP16 lines to the banks that have units of the window.
 //
 // Streams  table_i: lists, windows and ranges, with plan_layer_i the layer that they are of. in: a
-//          compression to make, COMP or COMPT; done_o pulses with its end. gather_*: two words from
-//          each bank of the parameter memory per clock, one clock later. begin_o, write_o, line_o: to
-//          the banks of cores. window_o: their windows, whole or with the ranks of a core.
+//          compression to make, COMP or COMPT; done_o pulses with its end. gather_*: of
+//          jd_sparse_gather, for the parameter memory. begin_o, write_o, line_o: to the banks of
+//          cores. window_o: their windows, whole or with the ranks of a core.
 // Timing   a rank takes as many clocks as half of the words that its busiest memory bank is asked for,
 //          rounded up (clocks_o counts them). A window's lanes are fetched during the window before it,
 //          in 2 clocks and one per slot and 64 lanes, in ROW split not before jd_sparse_shares is done.
@@ -181,11 +181,13 @@ module jd_sparse_lau
   logic [Banks-1:0]             next_banks_q;
   slot_t                        slot_now;
   logic [INDEX_W-1:0]           produced;                          // place of the chunk's first
-  logic [LANE_W-1:0]            left, many;
+  logic [LANE_W-1:0]            left, many, lane_q1, end_q1;       // lanes of the chunk read before
+  logic                         chunk_q1;
+  logic [SlotW-1:0]             slot_q1;
   logic                         last_chunk, last_slot, has_ranks, moves, swap_lanes;
   logic                         fetched_q, shared;                 // lanes; the cores' ranks
-  part_t [WORD_BANKS-1:0]       stored, turned;
-  logic [BankW-1:0]             turn;
+  part_t [WORD_BANKS-1:0]       stored, stored_q1, turned;
+  logic [BankW-1:0]             turn_q1;                           // lane i has bank i + turn
   assign slot_now   = window.slots[slot_q];
   assign produced   = slot_now.produced + INDEX_W'(32'(chunk_q) * WORD_BANKS);
   assign left       = slot_now.lanes - LANE_W'(32'(chunk_q) * WORD_BANKS);
@@ -195,7 +197,6 @@ module jd_sparse_lau
                                      || window.slots[slot_q + 1'b1].lanes == '0);
   assign has_ranks  = window.depth != '0;
   assign window_read = fetch_q == StRead;
-  assign turn       = BankW'(produced) - BankW'(lane_q);           // lane i has bank i + turn
   for (genvar b = 0; b < WORD_BANKS; b++) begin : gen_list_bank
     logic [WordW-1:0] word;
     assign word = WordW'(produced >> BankW)
@@ -209,13 +210,13 @@ module jd_sparse_lau
       .read_data_o  (stored[b])
     );
   end
-  always_comb begin                                // rotated by each bit of `turn`
-    turned = stored;
+  always_comb begin                                // rotated by each bit of `turn_q1`
+    turned = stored_q1;
     for (int unsigned s = 0; s < BankW; s++) begin
       part_t [WORD_BANKS-1:0] rotated;
       for (int unsigned b = 0; b < WORD_BANKS; b++)
         rotated[b] = turned[(b + (1 << s)) % WORD_BANKS];
-      if (turn[s]) turned = rotated;
+      if (turn_q1[s]) turned = rotated;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -249,11 +250,18 @@ module jd_sparse_lau
       for (int unsigned b = 0; b < Banks; b++)
         next_banks_q[b] <= !spans[b].empty && ask_q >= spans[b].first && ask_q <= spans[b].last;
     end
-    if (fetch_q == StSlots && !fetched_q) begin
+    // What is read is rotated one clock later; the lanes are taken after that.
+    chunk_q1  <= rst_ni && fetch_q == StSlots && !fetched_q;
+    slot_q1   <= slot_q;
+    lane_q1   <= lane_q;
+    end_q1    <= lane_q + many;
+    turn_q1   <= BankW'(produced) - BankW'(lane_q);
+    stored_q1 <= stored;
+    if (chunk_q1) begin
       for (int unsigned i = 0; i < Lanes; i++) begin
-        if (LANE_W'(i) >= lane_q && LANE_W'(i) - lane_q < many) begin
+        if (LANE_W'(i) >= lane_q1 && LANE_W'(i) < end_q1) begin
           next_part_q[i] <= turned[BankW'(i)];
-          next_slot_q[i] <= slot_q;
+          next_slot_q[i] <= slot_q1;
           next_used_q[i] <= 1'b1;
         end
       end
@@ -301,7 +309,7 @@ module jd_sparse_lau
   // ---- Ranks: the slots' rows (of DX columns), then the words' banks, then their turns
   localparam int unsigned CoreW = (Cores > 1) ? $clog2(Cores) : 1;
   logic [CoreW-1:0]             core_q;
-  logic [Cores-1:0]             cores_q1, cores_q2, cores_q3, cores_q4, cores_q5, cores_q6;
+  logic [Cores-1:0]             cores_q1, cores_q2, cores_q3;
   logic                         last_core;
   logic [DIM_W-1:0]             rank_q;
   logic [INDEX_W-1:0]           offset_q;                          // of the rank's place
@@ -424,17 +432,11 @@ module jd_sparse_lau
   end
 
   // ---- Words
-  logic [Lanes-1:0]             asked, asked_q4, asked_q5, asked_q6;
-  logic [Lanes-1:0]             port_q3, port_q4;
-  logic [Lanes-1:0][BankW-1:0]  bank_q4;
-  logic [Lanes-1:0][SINGLE_W-1:0] single_q5;
-  logic [Lanes-1:0][HALF_W-1:0] half, half_q;
-  logic [2:0]                   first, ends;                       // word of a line, at the stages
-  logic [Banks-1:0]             banks_q4, banks_q5, banks_q6;
-  logic                                dense;                      // the second port is taken
+  logic                                dense, gathers;             // the second port is taken
   logic [WORD_BANKS-1:0]               dense_en;
   logic [WORD_BANKS-1:0][P_LINE_W-1:0] dense_line;
-  logic [Lanes-1:0][WORD_BANKS-1:0]    asks_bank;                  // at most one lane a port
+  word_place_t [Lanes-1:0]             word;
+  logic [Lanes-1:0]                    port;
   jd_sparse_dense #(.Lanes (Lanes)) u_dense (
     .clk_i, .rst_ni,
     .start_i (taken && in_uncached_i),
@@ -445,71 +447,33 @@ module jd_sparse_lau
   );
   always_comb begin
     for (int unsigned i = 0; i < Lanes; i++) begin
-      port_q3[i]   = !uncached_q && turn_q3[i][0];
-      asked[i]     = valid_q3 && active_q3[i]
-                     && (uncached_q ? turn_q3[i] : turn_q3[i] >> 1) == sub_q;
-      asks_bank[i] = WORD_BANKS'(asked[i]) << word_q3[i].low;
+      word[i] = '{valid: valid_q3 && active_q3[i]
+                         && (uncached_q ? turn_q3[i] : turn_q3[i] >> 1) == sub_q,
+                  bank: word_q3[i].low, line: word_q3[i].line};
+      port[i] = !uncached_q && turn_q3[i][0];
     end
   end
-  for (genvar p = 0; p < 2; p++) begin : gen_port
-    for (genvar b = 0; b < WORD_BANKS; b++) begin : gen_bank
-      always_comb begin
-        gather_en_o[p][b]   = 1'b0;
-        gather_line_o[p][b] = '0;
-        for (int unsigned i = 0; i < Lanes; i++) begin
-          if (asks_bank[i][b] && port_q3[i] == 1'(p)) begin
-            gather_en_o[p][b]   = 1'b1;
-            gather_line_o[p][b] = gather_line_o[p][b] | word_q3[i].line;
-          end
-        end
-        if (p == 1 && dense) begin
-          gather_en_o[p][b]   = dense_en[b];
-          gather_line_o[p][b] = dense_line[b];
-        end
-      end
-    end
-  end
-  for (genvar i = 0; i < Lanes; i++) begin : gen_lane
-    jd_float_convert #(.Latency (1)) u_narrow (
-      .clk_i, .rst_ni,
-      .valid_i  (asked_q5[i]),
-      .value_i  (single_q5[i]),
-      .valid_o  (asked_q6[i]),
-      .result_o (half[i])
-    );
-    assign line_o[i] = asked_q6[i] ? half[i] : (first[2] ? '0 : half_q[i]);
-  end
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      ends     <= '0;
-      asked_q4 <= '0;
-      asked_q5 <= '0;
-    end else begin
-      ends     <= {ends[1:0], valid_q3 && advance};
-      asked_q4 <= asked;
-      asked_q5 <= asked_q4;
-    end
-    first <= {first[1:0], sub_q == '0};
-    for (int unsigned i = 0; i < Lanes; i++) begin
-      port_q4[i] <= port_q3[i];
-      bank_q4[i] <= word_q3[i].low;
-      if (asked_q4[i]) single_q5[i] <= gather_data_i[port_q4[i]][bank_q4[i]];
-    end
-    half_q   <= line_o;
-    banks_q4 <= banks_q3;
-    banks_q5 <= banks_q4;
-    banks_q6 <= banks_q5;
-    cores_q4 <= cores_q3;
-    cores_q5 <= cores_q4;
-    cores_q6 <= cores_q5;
-  end
-  assign write_o = '{valid: ends[2], cores: CORES'(cores_q6), banks: BANKS'(banks_q6)};
+  jd_sparse_gather #(.Cores (Cores), .Banks (Banks), .Lanes (Lanes)) u_gather (
+    .clk_i, .rst_ni,
+    .word_i       (word),
+    .port_i       (port),
+    .first_i      (sub_q == '0),
+    .last_i       (valid_q3 && advance),
+    .cores_i      (cores_q3),
+    .banks_i      (banks_q3),
+    .dense_i      (dense),
+    .dense_en_i   (dense_en),
+    .dense_line_i (dense_line),
+    .gather_en_o, .gather_line_o, .gather_data_i,
+    .busy_o       (gathers),
+    .write_o, .line_o
+  );
 
   // ---- Begin and end
   logic begin_q, idle;
   assign begin_o = '{valid: begin_q, layer: number_q, dx: dx_q};
   assign idle    = fetch_q == StNone && ask_q == windows_q[side] && !window_q && !swap_q
-                   && !valid_q1 && !valid_q2 && !valid_q3 && ends == '0 && !dense;
+                   && !valid_q1 && !valid_q2 && !valid_q3 && !gathers && !dense;
   assign done_o  = busy_q && !begin_q && idle;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -43,7 +43,7 @@ from verif.sparse.tables import (
 )
 
 CORE = "jackdaw:engine:sparse_encoder"
-PIPELINE = 14  # clocks, at most, besides those of words and lanes
+PIPELINE = 15  # clocks, at most, besides those of words and lanes
 
 
 @dataclass(frozen=True)
