@@ -477,7 +477,7 @@ module jd_sparse_plan
       list_valid_q <= 1'b0;
     end else begin
       if (state_q == StIdle || failed_q)    lists_q <= 1'b0;
-      else if (state_q == StDx && state_d == StDw) lists_q <= 1'b1;
+      else if (state_q == StDx && cut_done && !counts_q) lists_q <= 1'b1;
       else if (lists_end)                   lists_q <= 1'b0;
       list_valid_q <= lists_q && (!tuples_q || (!lists_end && tuple_there));
     end

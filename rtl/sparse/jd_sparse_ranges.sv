@@ -168,7 +168,7 @@ module jd_sparse_ranges
                    && (LIMIT_W'(load) * LIMIT_W'(EQUAL * Banks) > limit || holds);
   assign taken   = valid_q && !(second_q && over);
   assign valid_o = run_q && second_q && (ended || (valid_q && over));
-  assign done_o  = valid_o && ended && 32'(bank_q) == Banks - 1;
+  assign done_o  = run_q && second_q && ended && 32'(bank_q) == Banks - 1;
   assign fails_o = run_q && second_q && valid_q && !over && holds;
   assign bank_o  = bank_q;
   assign lines_o = lines_q;
