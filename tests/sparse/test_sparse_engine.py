@@ -640,7 +640,6 @@ WRONG: dict[str, tuple[str, Callable[[Any], Any]]] = {  # of a Bench, whose type
     "gates of texts": ("gates: got <U", lambda b: b.driver.step(b.obs, ["a"] * len(b.obs))),
     "a gradient before the last step": ("got 0 steps, want 5", lambda b: b.driver.backward(b.dout)),
     "no scale": ("scale: got 0", lambda b: b.driver.update(0.0)),
-    "no rate": ("sparse rate: got -1", lambda b: b.driver.set_rate(-1.0)),
     "a scale that is 0 in FP32": ("scale: got 1e-60", lambda b: b.driver.update(1e-60)),
     "a divisor of 0": ("divisor: got 0", lambda b: b.driver.train(b.dout, 1.0, 0)),
     "no heads": ("got no hed", lambda b: b.driver.load({key: {} for key in NAMES[:-1]})),

@@ -30,7 +30,6 @@ from jackdaw.runtime.run_folder import kept
 from jackdaw.runtime.team import play
 from jackdaw.runtime.team_policy import TeamPolicy
 from jackdaw.runtime.training import TeamTraining
-from models.registers import sparse as registers
 from models.sparse.formats import Layer
 from models.sparse.ic3net import NAMES
 
@@ -182,21 +181,6 @@ def test_an_update_scales_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
         trainer.load_state(state)
         assert (trainer.scale.value, trainer.scale.clean) == (32, 0)
         training.close()
-
-
-def test_the_rate_falls_to_a_tenth() -> None:
-    recipe = tiny(learning_rate=1e-3, anneal=4, max_steps=5)
-    assert [recipe.annealed(k) for k in (1, 4, 9)] == pytest.approx([0.775, 0.1, 0.1])
-    assert tiny(anneal=0).annealed(9) == 1
-    with open_device("model", "sparse") as device:
-        training = TeamTraining(device, recipe, 1)
-        driver = training.trainer.driver
-        rates = [
-            np.uint32(driver.read(registers.LR.offset)).view(np.float32)
-            for _ in training.rounds()
-        ]  # fmt: skip
-        training.close()
-    assert rates == pytest.approx([2e-3 * share for share in (0.775, 0.55, 0.325, 0.1, 0.1)])
 
 
 @pytest.mark.parametrize(("threshold", "updates"), [(0.0, 2), (1.1, 3)])

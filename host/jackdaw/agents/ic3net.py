@@ -15,23 +15,13 @@ import numpy as np
 from jackdaw.agents.a3c import policy as softmax
 from jackdaw.drivers.sparse import OF_GROUPS, SCALES, SPLITS, Parameters, SparseSettings
 from jackdaw.errors import ConfigError
-from jackdaw.ranges import (
-    COUNT,
-    FLOAT32_MAX,
-    POSITIVE,
-    STEPS_MAX,
-    Choice,
-    Range,
-    check,
-    refused,
-)
+from jackdaw.ranges import COUNT, FLOAT32_MAX, POSITIVE, Choice, Range, check, refused
 from models.sparse.formats import GROUPS, Layer
 from models.sparse.ic3net import ACTIONS, GATES, NAMES, OUTPUTS
 
 GROUP_START = 26  # grouping entries begin at 0..25, in units of 2**-8
 SCALE_UP = 200  # updates without an overflow, after which the loss scale doubles
 SCALE_LEAST = 1.0
-LAST_RATE = 0.1  # of the first one
 
 
 @dataclass(frozen=True)
@@ -47,7 +37,6 @@ class Ic3netRecipe:
         split: `vec`: episodes over cores; `row`: rows over cores; `auto`: vec from 64 agents on.
         learning_rate: of weights and biases of a dense network. With G groups it is sqrt(G) times
             as high, as start weights are: fewer weights move a sum.
-        anneal: updates over which the rate falls to a tenth, linearly; 0: it does not fall.
         group_rate: of the grouping matrices.
         decay, eps: of RMSprop.
         value: weight of the value's squared error.
@@ -65,7 +54,6 @@ class Ic3netRecipe:
     episodes: Annotated[int, Range(1, 65535)] = 32
     split: Annotated[str, Choice(SPLITS)] = "auto"
     learning_rate: Annotated[float, POSITIVE] = 1e-3
-    anneal: Annotated[int, Range(0, STEPS_MAX)] = 3000
     group_rate: Annotated[float, Range(0, FLOAT32_MAX)] = 1e-3
     decay: Annotated[float, Range(0, 1)] = 0.97
     eps: Annotated[float, SCALES] = 1e-6
@@ -92,10 +80,6 @@ class Ic3netRecipe:
             self.split, self.learning_rate * self.groups**0.5, self.decay, self.eps,
             self.group_rate, seed,
         )  # fmt: skip
-
-    def annealed(self, update: int) -> float:
-        """Share of the first rate that an update has; the first is 1."""
-        return 1 - (1 - LAST_RATE) * min(1.0, update / self.anneal) if self.anneal else 1.0
 
 
 def initial_parameters(layers: Sequence[Layer], rng: np.random.Generator) -> Parameters:

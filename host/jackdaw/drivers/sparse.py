@@ -233,10 +233,6 @@ class Sparse(EngineDriver):
         self.settings = settings
         self.step_number = 0
 
-    def set_rate(self, rate: float) -> None:
-        """Set the learning rate of the updates that follow. Raises: ConfigError."""
-        self.write(registers.LR.offset, _word(real("sparse rate", rate, Range(0, FLOAT32_MAX))))
-
     def seed(self, words: Sequence[int]) -> None:
         """Set the generator's state: four words of 64 bits. Raises: ConfigError."""
         chosen = wholes("sparse seed", words, 0, SEED_MAX, (4,)).tolist()

@@ -92,7 +92,6 @@ class TeamTrainer:
     Attributes:
         driver: of the engine.
         scale: of the loss.
-        rate: of the first update.
     Raises: ConfigError if the build is too small for the recipe.
     """
 
@@ -105,7 +104,6 @@ class TeamTrainer:
                 game.width, game.agents, game.steps, derive(seed, "rounding")
             )
             self.driver.configure(settings)
-            self.rate = settings.rate
             self.driver.load(initial_parameters(self.driver.layers, generator(seed, "network")))
             self.figures = Figures(device, self.driver)
 
@@ -118,8 +116,8 @@ class TeamTrainer:
         with self.figures.working():
             return play(self.driver, game, rng)
 
-    def train(self, played: Played, update: int = 1) -> float:
-        """An update, with its number. Returns: mean |R - V| over live steps."""
+    def train(self, played: Played) -> float:
+        """An update. Returns: mean |R - V| over live steps."""
         goals = returns(played.rewards)
         dout = output_gradient(
             played.logits, played.values, played.actions, played.gates, goals, played.live,
@@ -127,7 +125,6 @@ class TeamTrainer:
         )  # fmt: skip
         agents = self.driver.layout.sizes.agents
         steps = played.live.sum() / agents
-        self.driver.set_rate(self.rate * self.recipe.annealed(update))
         with self.figures.working():
             done = self.driver.train(dout * self.scale.value, self.scale.value, float(steps))
         self.scale.after(done.skipped)
@@ -196,7 +193,7 @@ class TeamRun:
         while not self.solved and progress.gradient_steps < self.recipe.max_steps:
             began = time.perf_counter()
             played = self.trainer.play(self.game, self.rng)
-            progress.mean_td = self.trainer.train(played, progress.gradient_steps + 1)
+            progress.mean_td = self.trainer.train(played)
             progress.device_seconds += time.perf_counter() - began
             progress.gradient_steps += 1
             progress.environment_steps += int(played.live.sum()) // self.game.agents
