@@ -235,9 +235,10 @@ def test_a_bad_descriptor_is_refused(pair: Pair, case: str) -> None:
 
 FINITE = ("LR", "ALPHA", "ONE_MINUS_ALPHA", "EPS", "GSCALE", "LR_GROUP", "INV")
 USUAL = [  # the network that the bad tables and jobs are changes of
-    Layer(32, 16, 4, w_base=0, b_base=0, g_base=0, s_base=0),
-    Layer(32, 64, 4, w_base=2048, b_base=16, g_base=2, s_base=48),
-    Layer(16, 8, 1, 0, w_base=4096, b_base=80),
+    Layer(16, 16, 4, w_base=0, b_base=0, g_base=0, s_base=0),
+    Layer(16, 16, 4, w_base=1024, b_base=16, g_base=2, s_base=32),
+    Layer(32, 64, 4, w_base=2048, b_base=32, g_base=4, s_base=64),
+    Layer(16, 8, 1, 0, w_base=4096, b_base=96),
 ]
 
 

@@ -29,6 +29,7 @@ from models.sparse.formats import (
     padded,
     program_words,
 )
+from models.sparse.ic3net import HED, LST
 from models.sparse.timing import OVERHEAD
 from tests.sparse.test_sparse_engine import BAD_PROGRAMS, READY, job
 from tests.sparse.test_sparse_rtl import (
@@ -321,14 +322,14 @@ def test_clocks_of_the_array_are_those_of_the_plan(runs: Runs) -> None:
 def test_steps_of_an_lstm(runs: Runs) -> None:
     """LSTMF and LSTMB on blocks that are full of numbers, at any place and skew."""
     runs.take(USUAL)
-    rng, layer, lines = runs.rng, USUAL[1], 16
+    rng, layer, lines = runs.rng, USUAL[LST], 16
     at, out = runs.scratch + DATA, runs.scratch + OUT
     for turn in range(scale(20, 3)):
         tiles, row = tiles_of(rng), Flag(0)
         if turn % 4 == 2:
             tiles, row = (max(tiles),) * 3, Flag.ROW
         if turn % 4 in (0, 2):
-            runs.group([1], row=bool(row))
+            runs.group([LST], row=bool(row))
         before, block, other = (
             Tensor(line + int(rng.integers(40)), int(rng.integers(8)), lines + int(rng.integers(4)))
             for line in (0, 120, 240)
@@ -342,14 +343,14 @@ def test_steps_of_an_lstm(runs: Runs) -> None:
             move(Op.LOADA, x, at + 20480, 4, tiles, post=1),
         ]
         if turn % 2:
-            program.append(Instruction(Op.LSTMB, 2, wait=1, post=2, layer=1, tiles=tiles,
+            program.append(Instruction(Op.LSTMB, 2, wait=1, post=2, layer=LST, tiles=tiles,
                                        a=before, b=other, d=block))  # fmt: skip
         else:
             program += [
-                Instruction(Op.FX, 1, wait=1, layer=1, tiles=tiles, a=x, neurons=layer.m),
-                Instruction(Op.FW, 1, int(row), layer=1, tiles=tiles),
+                Instruction(Op.FX, 1, wait=1, layer=LST, tiles=tiles, a=x, neurons=layer.m),
+                Instruction(Op.FW, 1, int(row), layer=LST, tiles=tiles),
                 Instruction(Op.LSTMF, 1, int(row) | int(rng.choice([0, int(Flag.BIAS)])), post=2,
-                            layer=1, tiles=tiles, a=before, d=block),
+                            layer=LST, tiles=tiles, a=before, d=block),
             ]  # fmt: skip
         program += [
             move(Op.STOREA, before, out, lines, tiles, wait=2),
@@ -364,17 +365,17 @@ def test_steps_of_an_lstm(runs: Runs) -> None:
 def test_gradients_that_are_not_finite_are_noticed(runs: Runs) -> None:
     """DW and BSUM end, and NONFINITE tells of an Inf until the next CLRG."""
     runs.take(USUAL)
-    layer = USUAL[1]
+    layer = USUAL[LST]
     x, y = Tensor(X, 0, 8), Tensor(Z, 3, 8)
     at = runs.scratch + DATA
     for wild, row in product((False, True), (False, True)):
-        runs.group([1], row=row)
+        runs.group([LST], row=row)
         tiles = (2, 2, 2) if row else (2, 1, 1)
         work = [
             move(Op.LOADA, x, at, 4, tiles), move(Op.LOADA, y, at + 8192, 8, tiles, post=1),
-            Instruction(Op.FX, wait=1, layer=1, tiles=tiles, a=x, neurons=layer.m),
-            Instruction(Op.FY, 0, int(Flag.BSUM), layer=1, tiles=tiles, a=y, neurons=layer.n),
-            Instruction(Op.DW, 0, int(Flag.ROW) if row else 0, layer=1, tiles=tiles),
+            Instruction(Op.FX, wait=1, layer=LST, tiles=tiles, a=x, neurons=layer.m),
+            Instruction(Op.FY, 0, int(Flag.BSUM), layer=LST, tiles=tiles, a=y, neurons=layer.n),
+            Instruction(Op.DW, 0, int(Flag.ROW) if row else 0, layer=LST, tiles=tiles),
         ]  # fmt: skip
         runs.put(1 << 14)
         if wild:
@@ -535,8 +536,8 @@ HERE = [name for name, (_, _, program) in BAD_PROGRAMS.items() if has_hardware(p
 
 def step(runs: Runs) -> None:
     """Good jobs after a bad one."""
-    runs.group([2], check=False)
-    forward(runs, 2, (1, 2, 1), False)
+    runs.group([HED], check=False)
+    forward(runs, HED, (1, 2, 1), False)
 
 
 @pytest.mark.parametrize("case", HERE)
@@ -597,14 +598,14 @@ def test_a_soft_reset_in_a_run(runs: Runs) -> None:
     """In any clock; all layers are stale, and the next programs work."""
     runs.take(USUAL)
     sim = runs.both[1]
-    layer = USUAL[1]
+    layer = USUAL[LST]
     x = Tensor(X, 0, 8)
     at = runs.scratch + DATA
     program = [
         *READY, move(Op.LOADA, x, at, 8, (4, 4, 4), post=1),
-        Instruction(Op.FX, wait=4 | 1, layer=1, tiles=(4, 4, 4), a=x, neurons=layer.m),
-        Instruction(Op.FW, layer=1, tiles=(4, 4, 4)),
-        Instruction(Op.LIN, layer=1, tiles=(4, 4, 4), d=Tensor(Z, 0, 8), post=2),
+        Instruction(Op.FX, wait=4 | 1, layer=LST, tiles=(4, 4, 4), a=x, neurons=layer.m),
+        Instruction(Op.FW, layer=LST, tiles=(4, 4, 4)),
+        Instruction(Op.LIN, layer=LST, tiles=(4, 4, 4), d=Tensor(Z, 0, 8), post=2),
         Instruction(Op.CF, tiles=(1, 1, 2), a=x, b=x, d=Tensor(B, 0, 8), neurons=32),
         move(Op.STOREA, x, runs.scratch + OUT, 8, (4, 4, 4)),
     ]  # fmt: skip
@@ -615,7 +616,7 @@ def test_a_soft_reset_in_a_run(runs: Runs) -> None:
         sim.device.step(int(runs.rng.integers(1, 1500)))
         sim.driver.soft_reset()
         runs.both[0].driver.soft_reset()
-        assert runs.program([job(Op.COMP, layer=1)])[0] == "E_STALE"
+        assert runs.program([job(Op.COMP, layer=LST)])[0] == "E_STALE"
         step(runs)
 
 
