@@ -293,12 +293,16 @@ def test_masked_layers(runs: Runs) -> None:
 
 @pytest.mark.regress
 def test_clocks_of_the_array_are_those_of_the_plan(runs: Runs) -> None:
-    """In a row of operations each takes its busiest bank's clocks and at most 12."""
+    """In a row of operations each takes its busiest bank's clocks and at most 12.
+
+    Units of encoder and communication are shorter than 20 clocks: they wait for accumulators.
+    """
     runs.take(USUAL)
-    runs.group([0, 1, 2])
+    runs.group([LST, HED])
     runs.put(1 << 14)
     tiles, x = (4, 4, 4), Tensor(X, 0, 8)
-    for k, layer in enumerate(USUAL):
+    for k in (LST, HED):
+        layer = USUAL[k]
         runs.good([move(Op.LOADA, x, runs.scratch + DATA, layer.m // 8, tiles)])
         work = [
             Instruction(Op.FX, layer=k, tiles=tiles, a=x, neurons=layer.m),
