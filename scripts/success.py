@@ -22,6 +22,7 @@ import numpy as np
 
 from flow import results
 from jackdaw.api import evaluate
+from jackdaw.errors import ConfigError
 
 WINDOW = 100  # updates whose mean is shown
 MARKS = (500, 1000, 1500, 2000, 2500, 3000)  # updates at which the table looks
@@ -140,7 +141,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no run of ic3net: {error}")
     rows = []
     for folder, run in zip(options.runs, runs, strict=True):
-        likeliest = evaluate(folder, episodes=options.evaluate)[0] if options.evaluate else None
+        try:
+            likeliest = evaluate(folder, episodes=options.evaluate)[0] if options.evaluate else None
+        except ConfigError as error:
+            parser.error(f"{folder}: {error}")
         rows.append(row(run, likeliest))
     print("\n".join(table(rows)))
     if options.plot:

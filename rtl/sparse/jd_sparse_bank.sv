@@ -13,8 +13,8 @@
 //          by address modulo DrainW. gradient_*: words of gradients, see jd_sparse_gradient.
 // Timing   A rank takes four clocks, one for each vector; the drain of a unit runs under the next
 //          one, DrainW lanes per clock. A unit of FW or DX takes max(4 * depth, lanes / DrainW)
-//          clocks; an operation 4 clocks more, and its last unit Depth + lanes / DrainW. If it begins
-//          with a later window than the first whose lines the bank has, a clock more for each between.
+//          clocks; an operation 4 clocks more, and its last unit Depth + lanes / DrainW. A clock
+//          more passes for each window of the bank that lies before that of its first unit.
 //          Results show one clock after read_en_i. DW: see jd_sparse_dw; after another DW its first tile is
 //          loaded before that one ends, after FW or DX in clocks in which no slot is fetched.
 // Numbers  FP16; see jd_sparse_lanes. A window without ranks takes four clocks for its +0.

@@ -416,7 +416,7 @@ module jd_sparse_plan
   assign ranges_done = 32'(range_q) == Banks - 1;
   assign grads_end   = (LINES_W+1)'(grads_q[range_q]) + (LINES_W+1)'(best_blocks.lines);
   always_ff @(posedge clk_i) begin
-    best_q <= best;                              // all sizes are done a clock before StRanges
+    best_q <= best;                              // final one clock before StRanges
     if (state_q != StRanges) range_q <= '0;
     else                     range_q <= range_q + 1'b1;
   end

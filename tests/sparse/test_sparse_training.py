@@ -322,6 +322,13 @@ def test_the_commands_play_and_export(trained: Path, tmp_path: Path, capsys: Any
     assert np.array_equal(arrays["bias2"], kept_layer["bias"])
 
 
+def test_a_policy_without_a_layer_is_refused(trained: Path) -> None:
+    memories = dict(state(trained)["trainer"]["memories"])
+    del memories["enc"]
+    with pytest.raises(ConfigError, match="got no enc"):
+        TeamPolicy(tiny(), {}, memories)
+
+
 def test_another_run_is_not_gone_on_with(tmp_path: Path, capsys: Any) -> None:
     command(tmp_path / "run", steps=1)
     assert command(tmp_path / "run", "--resume", settings=["hidden=8", "episodes=3"]) == 2

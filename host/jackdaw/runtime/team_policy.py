@@ -18,6 +18,7 @@ from jackdaw.device import open_device
 from jackdaw.drivers.sparse import NAMES, Sparse
 from jackdaw.environments import make_team
 from jackdaw.errors import ConfigError
+from jackdaw.ranges import entries
 from jackdaw.runtime.policy import LINEAR, Part, Policy
 from models.sparse.ic3net import ACTIONS
 from models.sparse.osel import max_index
@@ -49,7 +50,7 @@ class TeamPolicy(Policy):
     Attributes:
         parts: layers `enc`, `com`, `lst` and `hed`, masked weights 0. What is between them is not a
             layer, so that there is no PyTorch module.
-    Raises: ConfigError if the build is too small for the recipe.
+    Raises: ConfigError if the build is too small for the recipe, or a layer is missing.
     """
 
     figure = "success"
@@ -57,7 +58,8 @@ class TeamPolicy(Policy):
     def __init__(
         self, recipe: Ic3netRecipe, spaces: Mapping[str, Any], memories: Mapping[str, Any]
     ) -> None:
-        super().__init__(recipe, spaces, [_part(memories[name]) for name in NAMES])
+        given = entries("ic3net memories", memories, NAMES)
+        super().__init__(recipe, spaces, [_part(given[name]) for name in NAMES])
         agents, width = self.shape
         self._game = make_team(recipe.environment, 1)
         self._device = open_device("model", recipe.config)
