@@ -44,7 +44,7 @@ module jd_sparse_blocks
   logic [6:0]           step_q;
   logic [WINDOW_W-1:0]  unit_window_q;
   logic [6:0]           unit_step_q;
-  logic [UnitCostW-1:0] cost, unit_cost_q, unit_key;
+  logic [UnitCostW-1:0] cost, unit_cost_q, unit_key_q;
   logic [5:0]           ranks, unit_ranks_q;
   logic                 some, last_block;
   function automatic logic [5:0] in_block(input logic [DIM_W-1:0] depth,
@@ -80,6 +80,7 @@ module jd_sparse_blocks
       unit_window_q <= window_o;
       unit_step_q   <= step_q;
       unit_cost_q   <= cost;
+      unit_key_q    <= plain_i ? UnitCostW'(1) : cost;
       unit_ranks_q  <= ranks;
     end
   end
@@ -91,9 +92,8 @@ module jd_sparse_blocks
   logic               over, ends, next;
   blocks_t            now_q;
   blocks_t            kept_q [Banks];
-  assign unit_key = plain_i ? UnitCostW'(1) : unit_cost_q;
   assign over     = bank_q != 3'(Banks - 1) && key_load_q != '0
-                    && LIMIT_W'(key_load_q + COST_W'(unit_key)) * LIMIT_W'(EQUAL * Banks) > limit;
+                    && LIMIT_W'(key_load_q + COST_W'(unit_key_q)) * LIMIT_W'(EQUAL * Banks) > limit;
   assign taken    = valid_q && walk_q && !(third_q && over);
   assign ends     = walk_q && third_q && window_o == windows_i && !valid_q;
   assign next     = ends || (walk_q && third_q && valid_q && over);
@@ -102,7 +102,7 @@ module jd_sparse_blocks
     .start_i (restart && !second_q),
     .total_i (total_q),
     .unit_i  (taken && second_q && !third_q),
-    .cost_i  (COST_W'(unit_key)),
+    .cost_i  (COST_W'(unit_key_q)),
     .limit_o (limit)
   );
   always_ff @(posedge clk_i) begin
@@ -119,7 +119,7 @@ module jd_sparse_blocks
     if (start_i) {third_q, second_q} <= 2'b00;
     else if (restart) {third_q, second_q} <= {second_q, 1'b1};
     if (start_i) total_q <= '0;
-    else if (taken && !second_q) total_q <= total_q + COST_W'(unit_key);
+    else if (taken && !second_q) total_q <= total_q + COST_W'(unit_key_q);
     if (restart) begin
       key_load_q <= '0;
       load_q     <= '0;
@@ -137,7 +137,7 @@ module jd_sparse_blocks
         if (bank_q == 3'(b)) kept_q[b] <= now_q;
       end
     end else if (taken && third_q) begin
-      key_load_q <= key_load_q + COST_W'(unit_key);
+      key_load_q <= key_load_q + COST_W'(unit_key_q);
       load_q     <= load_q + COST_W'(unit_cost_q);
       if (now_q.empty) begin
         now_q.first_window <= unit_window_q;

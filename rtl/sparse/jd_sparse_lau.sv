@@ -322,8 +322,8 @@ module jd_sparse_lau
   logic [Lanes-1:0]             active_q2, active_q3;
   part_t [Lanes-1:0]            word_q2, word_q3;
   logic [Lanes-1:0][TurnW-1:0]  turn_q3;
-  logic [TurnW-1:0]             sub_q;
-  logic [Lanes-1:0]             later;           // lanes of a turn after this one
+  logic                         first_q3;        // the first turn
+  logic [Lanes-1:0]             now, later;      // lanes of this turn, and of those after it
   logic [Lanes-1:0][TurnW-1:0]  turns;
   assign last_rank   = rank_q + 1'b1 >= depths_q[0];
   assign last_core   = last_rank && (!row_q || 32'(core_q) == Cores - 1);
@@ -405,8 +405,12 @@ module jd_sparse_lau
       active_q3 <= active_q2;
       word_q3   <= word_q2;
       turn_q3   <= turns;
+    end else begin
+      active_q3 <= later;
+      for (int unsigned i = 0; i < Lanes; i++)
+        turn_q3[i] <= turn_q3[i] - (uncached_q ? TurnW'(1) : TurnW'(2));
     end
-    sub_q <= (!valid_q3 || advance) ? '0 : sub_q + 1'b1;
+    first_q3 <= advance;
   end
   // How many lanes below a lane ask its bank; two are served per clock.
   localparam int unsigned Fours = 1 << $clog2((Lanes + 3) / 4);
@@ -427,7 +431,8 @@ module jd_sparse_lau
       same = '0;
       for (int j = 0; j < i; j++) same[j] = active_q2[j] && word_q2[j].low == word_q2[i].low;
       turns[i] = ones_of(same);
-      later[i] = active_q3[i] && (uncached_q ? turn_q3[i] : turn_q3[i] >> 1) > sub_q;
+      now[i]   = active_q3[i] && turn_q3[i][TurnW-1:1] == '0 && !(uncached_q && turn_q3[i][0]);
+      later[i] = active_q3[i] && !now[i];
     end
   end
 
@@ -447,9 +452,7 @@ module jd_sparse_lau
   );
   always_comb begin
     for (int unsigned i = 0; i < Lanes; i++) begin
-      word[i] = '{valid: valid_q3 && active_q3[i]
-                         && (uncached_q ? turn_q3[i] : turn_q3[i] >> 1) == sub_q,
-                  bank: word_q3[i].low, line: word_q3[i].line};
+      word[i] = '{valid: valid_q3 && now[i], bank: word_q3[i].low, line: word_q3[i].line};
       port[i] = !uncached_q && turn_q3[i][0];
     end
   end
@@ -457,7 +460,7 @@ module jd_sparse_lau
     .clk_i, .rst_ni,
     .word_i       (word),
     .port_i       (port),
-    .first_i      (sub_q == '0),
+    .first_i      (first_q3),
     .last_i       (valid_q3 && advance),
     .cores_i      (cores_q3),
     .banks_i      (banks_q3),

@@ -147,11 +147,11 @@ module jd_sparse_ranges
 
   // ---- Banks
   logic [LIMIT_W-1:0] limit;
-  logic [COST_W-1:0]  load_q, load;
+  logic [LIMIT_W-1:0] scaled, room, room_q;      // a unit's cost, what a bank has left for more
   logic [2:0]         bank_q;
   logic [HeldW-1:0]   held_q, after_q;           // units of this bank, room in those after it
   logic [LINES_W-1:0] lines_q;
-  logic               over, holds;
+  logic               over, holds, full_q;       // full: nothing is left
   range_t             now_q;
   jd_sparse_limit #(.Banks (Banks)) u_limit (
     .clk_i,
@@ -161,11 +161,12 @@ module jd_sparse_ranges
     .cost_i  (COST_W'(key_q)),
     .limit_o (limit)
   );
-  assign load    = load_q + COST_W'(key_q);
+  assign scaled  = LIMIT_W'(key_q) * LIMIT_W'(EQUAL * Banks);
+  assign room    = (held_q == '0) ? limit : room_q;
   assign holds   = 32'(held_q) == Held;
   assign over    = 32'(bank_q) != Banks - 1 && held_q != '0
                    && HeldW'(left_q) <= after_q
-                   && (LIMIT_W'(load) * LIMIT_W'(EQUAL * Banks) > limit || holds);
+                   && (full_q || scaled > room_q || holds);
   assign taken   = valid_q && !(second_q && over);
   assign valid_o = run_q && second_q && (ended || (valid_q && over));
   assign done_o  = run_q && second_q && ended && 32'(bank_q) == Banks - 1;
@@ -186,21 +187,20 @@ module jd_sparse_ranges
       left_q   <= start_i ? all_units : units_q;
       bank_q   <= '0;
       held_q   <= '0;
-      load_q   <= '0;
       after_q  <= HeldW'((Banks - 1) * Held);
       lines_q  <= '0;
       now_q    <= '{empty: 1'b1, default: '0};
     end else if (valid_o) begin
       bank_q   <= bank_q + 1'b1;
       held_q   <= '0;
-      load_q   <= '0;
       after_q  <= after_q - HeldW'(Held);
       lines_q  <= '0;
       now_q    <= '{empty: 1'b1, first_unit: UNIT_W'(units_q - left_q), default: '0};
     end else if (taken) begin
       left_q  <= left_q - 1'b1;
       held_q  <= held_q + 1'b1;
-      load_q  <= load;
+      room_q  <= room - scaled;
+      full_q  <= (held_q != '0 && full_q) || scaled > room;
       if (first_q || now_q.empty) lines_q <= lines_q + unit_lines_q;
       if (now_q.empty) begin
         now_q.first_window <= now_unit_q.window;

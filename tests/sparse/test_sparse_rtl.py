@@ -33,6 +33,7 @@ CONFIG = "sparse"
 ALL = Kind(31)
 FAULT = 2  # AXI's SLVERR
 READS, WRITES = 1, 2
+SMALL = 24  # rows and columns of a random layer in a short run
 
 pytestmark = builds(lambda: open_device("sim", CONFIG))
 
@@ -140,12 +141,13 @@ class Pair:
 
 
 def network(rng: np.random.Generator, g: Geometry) -> list[Layer]:
-    """Random layers that fit, some with gaps between them."""
+    """Random layers that fit, some with gaps between them; small ones in a short run."""
+    most = g.d_max if effort() >= 1 else min(g.d_max, SMALL)
     layers: list[Layer] = []
     at = [0, 0, 0, 0]  # of weights, biases, grouping, states
     for _ in range(int(rng.integers(1, g.l_max + 1))):
         groups = int(rng.choice([k for k in GROUPS if k <= g.g_max]))
-        m, n = (int(rng.integers(1, g.d_max + 1)) for _ in range(2))
+        m, n = (int(rng.integers(1, most + 1)) for _ in range(2))
         gap = [64 * int(rng.integers(2)), *(int(rng.integers(4)) for _ in range(3))]
         w, b, lines, states = (a + b for a, b in zip(at, gap, strict=True))
         turned, tiles = bool(rng.integers(2)), int(rng.integers(1, 9))
