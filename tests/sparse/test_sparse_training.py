@@ -40,19 +40,19 @@ GAME = "PredatorPrey-v0"
 def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(seed)
-    t, v, weight = 4, 6, 0.01
+    t, v, value, entropy = 4, 6, 0.01, 0.3
     logits, values = rng.normal(size=(t, v, 7)), rng.normal(size=(t, v))
     actions, gates = rng.integers(0, 5, (t, v)), rng.integers(0, 2, (t, v))
     goals, live = rng.normal(size=(t, v)), rng.random((t, v)) < 0.7
-    found = output_gradient(logits, values, actions, gates, goals, live, weight)
+    found = output_gradient(logits, values, actions, gates, goals, live, value, entropy)
     x = torch.tensor(logits, requires_grad=True)
     y = torch.tensor(values, requires_grad=True)
-    logs = [
-        torch.log_softmax(part, -1).gather(-1, torch.tensor(taken)[..., None])[..., 0]
-        for part, taken in ((x[..., :5], actions), (x[..., 5:], gates))
-    ]
     error = torch.tensor(goals) - y
-    loss = -(logs[0] + logs[1]) * error.detach() + weight * error**2
+    loss = value * error**2
+    for part, taken in ((x[..., :5], actions), (x[..., 5:], gates)):
+        logs = torch.log_softmax(part, -1)
+        chosen = logs.gather(-1, torch.tensor(taken)[..., None])[..., 0]
+        loss = loss - chosen * error.detach() + entropy * (logs.exp() * logs).sum(-1)
     (loss * torch.tensor(live)).sum().backward()
     assert np.allclose(found[..., :7], x.grad.numpy())
     assert np.allclose(found[..., 7], y.grad.numpy())
@@ -158,7 +158,7 @@ def tiny(**changes: Any) -> Ic3netRecipe:
 
 def test_an_update_scales_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     with open_device("model", "sparse") as device:
-        training = TeamTraining(device, tiny(value=0.3, loss_scale=64.0), 1)
+        training = TeamTraining(device, tiny(value=0.3, entropy=0.2, loss_scale=64.0), 1)
         trainer = training.trainer
         played = trainer.play(training.run.game, np.random.default_rng(0))
         played.live[15:, :3] = False
@@ -172,7 +172,7 @@ def test_an_update_scales_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
         trainer.train(played)
         want = output_gradient(
             played.logits, played.values, played.actions, played.gates, returns(played.rewards),
-            played.live, 0.3,
+            played.live, 0.3, 0.2,
         )  # fmt: skip
         assert np.array_equal(given[0], want * 64) and given[1:] == [64.0, 2 * 20 + 15]
         assert trainer.scale.value == 32

@@ -40,6 +40,7 @@ class Ic3netRecipe:
         group_rate: of the grouping matrices.
         decay, eps: of RMSprop.
         value: weight of the value's squared error.
+        entropy: weight of the policy's entropy; without it teams soon cease to explore.
         loss_scale: at the start; a power of two.
         window: updates of the mean success.
         threshold: mean success at which the run stops; infinite: it does all of its updates.
@@ -58,6 +59,7 @@ class Ic3netRecipe:
     decay: Annotated[float, Range(0, 1)] = 0.97
     eps: Annotated[float, SCALES] = 1e-6
     value: Annotated[float, Range(0, FLOAT32_MAX)] = 0.01
+    entropy: Annotated[float, Range(0, FLOAT32_MAX)] = 0.01
     loss_scale: Annotated[float, Range(1, 1 << 24)] = 1024.0
     window: Annotated[int, COUNT] = 100
     threshold: Annotated[float, Range(infinite=True)] = float("inf")
@@ -132,7 +134,8 @@ def output_gradient(
     gates: np.ndarray,
     goals: np.ndarray,
     live: np.ndarray,
-    weight: float,
+    value: float,
+    entropy: float,
 ) -> np.ndarray:
     """Gradient of the loss, which is minimized, by the network's outputs.
 
@@ -143,18 +146,23 @@ def output_gradient(
         gates: [T, V] int, as drawn.
         goals: [T, V], returns R.
         live: [T, V] bool, the episode had not ended.
-        weight: of the value's squared error.
+        value: weight of the value's squared error.
+        entropy: weight of the entropies H of actions and gates.
     Returns: [T, V, 8] float64, of
-        sum(-(log pi(a) + log pi(gate))*(R - V) + weight*(R - V)^2) over live steps; R - V in the
-        first term is a constant.
+        sum(-(log pi(a) + log pi(gate))*(R - V) - entropy*H + value*(R - V)^2) over live steps;
+        R - V in the first term is a constant.
     """
     advantage = goals - values
     out = np.zeros((*values.shape, OUTPUTS))
     for first, count, taken in ((0, ACTIONS, actions), (ACTIONS, GATES, gates)):
         part = logits[..., first : first + count]
         shares = softmax(part, count)
-        out[..., first : first + count] = (shares - np.eye(count)[taken]) * advantage[..., None]
-    out[..., -1] = -2 * weight * advantage
+        logs = np.log(np.maximum(shares, 1e-300))
+        spread = -(shares * logs).sum(axis=-1, keepdims=True)
+        out[..., first : first + count] = (
+            shares - np.eye(count)[taken]
+        ) * advantage[..., None] + entropy * shares * (logs + spread)
+    out[..., -1] = -2 * value * advantage
     return out * live[..., None]
 
 

@@ -121,7 +121,7 @@ class TeamTrainer:
         goals = returns(played.rewards)
         dout = output_gradient(
             played.logits, played.values, played.actions, played.gates, goals, played.live,
-            self.recipe.value,
+            self.recipe.value, self.recipe.entropy,
         )  # fmt: skip
         agents = self.driver.layout.sizes.agents
         steps = played.live.sum() / agents
