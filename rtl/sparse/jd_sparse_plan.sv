@@ -182,7 +182,8 @@ module jd_sparse_plan
     logic [DIM_W-1:0]            depth;
     logic [DIM_W-1:0]            count;
   } group_t;
-  group_t                        looked, next_q, this_q;         // found now; the next; this one
+  group_t                        looked, next, next_q, this_q;   // found now; the next; this one
+  logic [DIM_W-1:0]              below_q;                        // indices of the next that DX leaves out
   logic [GroupW-1:0]             look_q, group;                  // which is looked up
   logic [1:0]                    fills_q;                        // clocks until this one is there
   logic [GROUPS_W-1:0]           nth_q;                          // this one, in their order
@@ -208,10 +209,9 @@ module jd_sparse_plan
     looked.produced = INDEX_W'(by_rows_q ? start_q[1][group] : start_q[0][group]);
     looked.depth    = by_rows_q ? rows[group] : columns[group];
     looked.count    = by_rows_q ? columns[group] : rows[group];
-    if (dx_q) begin
-      looked.produced = looked.produced + INDEX_W'(below[group]);
-      looked.count    = looked.count - below[group];
-    end
+    next            = next_q;
+    next.produced   = next_q.produced + INDEX_W'(below_q);
+    next.count      = next_q.count - below_q;
   end
   assign cuts    = cutting && fills_q == '0;
   assign cut_end = split ? 32'(nth_q) >> layer_q.split_log2 != '0 : nth_q == layer_q.groups;
@@ -302,8 +302,9 @@ module jd_sparse_plan
 
   always_ff @(posedge clk_i) begin
     if (cutting && (!cuts || last_of_group)) begin
-      this_q <= next_q;
-      next_q <= looked;
+      this_q  <= next;
+      next_q  <= looked;
+      below_q <= dx_q ? below[group] : '0;
     end
     if (!cutting || cut_done)        look_q <= '0;
     else if (!cuts || last_of_group) look_q <= look_q + 1'b1;
@@ -390,7 +391,8 @@ module jd_sparse_plan
   blocks_t                  best_blocks;
   logic [1:0]               best, best_q;
   logic [2:0]               range_q;
-  logic [LINES_W:0]         grads_end;
+  logic [LINES_W:0]         grads_end, grads_end_q;
+  logic                     ranges_q;            // grads_end_q is a bank's
   for (genvar k = 0; k < 4; k++) begin : gen_blocks
     jd_sparse_blocks #(.Banks (Banks), .Block (4 << k)) u_blocks (
       .clk_i, .rst_ni,
@@ -419,6 +421,8 @@ module jd_sparse_plan
     best_q <= best;                              // final one clock before StRanges
     if (state_q != StRanges) range_q <= '0;
     else                     range_q <= range_q + 1'b1;
+    ranges_q    <= state_q == StRanges;
+    grads_end_q <= grads_end;
   end
 
   // ---- Lines in use: a layer follows the nearest planned layer below it
@@ -455,7 +459,7 @@ module jd_sparse_plan
     end
   end
   assign fails = too_many || overflows || range_fails
-                 || (state_q == StRanges && 32'(grads_end) > GRows);
+                 || (ranges_q && 32'(grads_end_q) > GRows);
 
   // ---- Lists: the streamed side in index order, then the tuples, group by group
   logic                lists_q, tuples_q, lists_end, list_valid_q, list_tuple_q;

@@ -147,11 +147,11 @@ module jd_sparse_ranges
 
   // ---- Banks
   logic [LIMIT_W-1:0] limit;
-  logic [LIMIT_W-1:0] scaled, room, room_q;      // a unit's cost, what a bank has left for more
+  logic [COST_W-1:0]  load_q;                    // of this bank, with the unit in turn
   logic [2:0]         bank_q;
   logic [HeldW-1:0]   held_q, after_q;           // units of this bank, room in those after it
   logic [LINES_W-1:0] lines_q;
-  logic               over, holds, full_q;       // full: nothing is left
+  logic               over, holds;
   range_t             now_q;
   jd_sparse_limit #(.Banks (Banks)) u_limit (
     .clk_i,
@@ -161,12 +161,10 @@ module jd_sparse_ranges
     .cost_i  (COST_W'(key_q)),
     .limit_o (limit)
   );
-  assign scaled  = LIMIT_W'(key_q) * LIMIT_W'(EQUAL * Banks);
-  assign room    = (held_q == '0) ? limit : room_q;
   assign holds   = 32'(held_q) == Held;
   assign over    = 32'(bank_q) != Banks - 1 && held_q != '0
                    && HeldW'(left_q) <= after_q
-                   && (full_q || scaled > room_q || holds);
+                   && (LIMIT_W'(load_q) * LIMIT_W'(EQUAL * Banks) > limit || holds);
   assign taken   = valid_q && !(second_q && over);
   assign valid_o = run_q && second_q && (ended || (valid_q && over));
   assign done_o  = run_q && second_q && ended && 32'(bank_q) == Banks - 1;
@@ -199,8 +197,6 @@ module jd_sparse_ranges
     end else if (taken) begin
       left_q  <= left_q - 1'b1;
       held_q  <= held_q + 1'b1;
-      room_q  <= room - scaled;
-      full_q  <= (held_q != '0 && full_q) || scaled > room;
       if (first_q || now_q.empty) lines_q <= lines_q + unit_lines_q;
       if (now_q.empty) begin
         now_q.first_window <= now_unit_q.window;
@@ -210,6 +206,9 @@ module jd_sparse_ranges
       now_q.last_window <= now_unit_q.window;
       now_q.last_step   <= 7'(now_unit_q.tile);
     end
+    if (start_i || restarts) load_q <= '0;
+    else if (valid_o)        load_q <= COST_W'(key_q);
+    else if (moves)          load_q <= load_q + COST_W'(kept.key);
   end
 
   `JD_ASSUME_NEXT(LayerFixed_M, run_q && !done_o, $stable(tiles_i) && $stable(plain_i))
