@@ -339,7 +339,7 @@ def success_section(data: dict[str, Any]) -> Section:
     columns = _columns(
         "environment=Environment|groups#=G|seed#=Seed|device=Device|updates#=Updates|"
         "at_1000#=Success at 1,000|at_2000#=at 2,000|at_3000#=at 3,000|success#=at the end|"
-        "likeliest#=likeliest actions"
+        "likeliest#=likeliest actions|load_sorted_rows#=Deviation of load, weights"
     )
     return Section(
         "success",

@@ -5,26 +5,33 @@
 
 A run may still go on, or have been ended early. A figure is the share of episodes that succeeded in
 the WINDOW updates before. `--evaluate N` plays N episodes more, in which agents do what is
-likeliest. `--record` keeps the table in docs/report/data/success.json.
+likeliest. `--record` keeps the table in docs/report/data/success.json. Of runs with groups a second
+table says how far the cores' shares of the LSTM's weights are from equal, with the newest masks.
 
-Source: LearningGroup IV, Figure 9.
+Source: LearningGroup IV, Figure 9, Table I.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from benchmarks.sparse import SCHEMES
 from flow import results
 from jackdaw.api import evaluate
 from jackdaw.errors import ConfigError
+from jackdaw.runtime.run_folder import kept
+from models.sparse.timing import deviation_of
 
 WINDOW = 100  # updates whose mean is shown
+NONE: Mapping[str, float] = MappingProxyType({})
+LOADS = {f"load_{name.replace(' ', '_')}": name for name in SCHEMES}
 MARKS = (500, 1000, 1500, 2000, 2500, 3000)  # updates at which the table looks
 
 
@@ -51,6 +58,22 @@ def load(folder: Path) -> dict[str, Any]:
     }
 
 
+def loads(folder: Path, groups: int) -> dict[str, float]:
+    """Largest difference of a core's weights from a third, with the masks of a run's LSTM layer.
+
+    Returns: by key of LOADS; nothing of a dense run, and of one without a checkpoint yet.
+    Raises: CheckpointError.
+    """
+    if groups == 1:
+        return {}
+    try:
+        masks = kept(folder)["trainer"]["memories"]["lst"]
+    except FileNotFoundError:
+        return {}
+    ig, og = (masks[key].argmax(axis=1) for key in ("ig", "og"))
+    return {key: deviation_of(ig, og, groups, SCHEMES[name]) for key, name in LOADS.items()}
+
+
 def means(success: np.ndarray) -> np.ndarray:
     """Of each update the mean of it and the WINDOW - 1 before, as far as there are any."""
     sums = np.cumsum(np.concatenate([np.zeros(1), success]))
@@ -59,12 +82,15 @@ def means(success: np.ndarray) -> np.ndarray:
     return (sums[ends] - sums[begins]) / (ends - begins)
 
 
-def row(run: dict[str, Any], likeliest: float | None = None) -> dict[str, Any]:
+def row(
+    run: dict[str, Any], likeliest: float | None = None, load: Mapping[str, float] = NONE
+) -> dict[str, Any]:
     """A run's line of the table.
 
     Args:
         run: see `load`.
         likeliest: share of the episodes that succeed where agents do what is likeliest.
+        load: see `loads`.
     """
     mean = means(run["success"])
     return {
@@ -76,6 +102,7 @@ def row(run: dict[str, Any], likeliest: float | None = None) -> dict[str, Any]:
         "success": float(mean[-1]),
         **{f"at_{mark}": float(mean[mark - 1]) for mark in MARKS if mark <= len(mean)},
         **({} if likeliest is None else {"likeliest": likeliest}),
+        **load,
     }
 
 
@@ -125,6 +152,16 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def load_table(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Lines of the table of `loads`: a line for each run with groups; none without such a run."""
+    lines = [f"| G | seed | {' | '.join(LOADS.values())} |", f"|{' --- |' * (2 + len(LOADS))}"]
+    for one in sorted(rows, key=lambda r: (r["groups"], r["seed"])):
+        if all(key in one for key in LOADS):
+            cells = [f"{one[key]:.1f}" for key in LOADS]
+            lines.append(f"| {one['groups']} | {one['seed']} | {' | '.join(cells)} |")
+    return lines if len(lines) > 2 else []
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -145,8 +182,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             likeliest = evaluate(folder, episodes=options.evaluate)[0] if options.evaluate else None
         except ConfigError as error:
             parser.error(f"{folder}: {error}")
-        rows.append(row(run, likeliest))
+        rows.append(row(run, likeliest, loads(folder, run["recipe"]["groups"])))
     print("\n".join(table(rows)))
+    for line in load_table(rows):
+        print(line)
     if options.plot:
         draw(options.plot, runs)
     if options.record:

@@ -220,22 +220,35 @@ def deviation(
     Args:
         m, n: of the mask.
         groups: G.
-        policy: of ROW split; None: the threshold scheme that the publication compares with: a core
-            takes rows in order until it has more weights than a share.
+        policy, cores: see `deviation_of`.
         samples, seed: random masks.
-        cores: C.
     """
     rng, found = np.random.default_rng(seed), []
     for _ in range(samples):
         ig, og = rng.integers(0, groups, m), rng.integers(0, groups, n)
-        weights = np.bincount(og, minlength=groups)[ig]
-        if policy is None:
-            owner = _by_threshold(weights, cores)
-        else:
-            owner = owners(m, np.argsort(ig, kind="stable"), cores, policy)
-        loads = np.bincount(owner, weights=weights, minlength=cores)
-        found.append(np.abs(loads - weights.sum() / cores).max())
+        found.append(deviation_of(ig, og, groups, policy, cores))
     return float(np.mean(found))
+
+
+def deviation_of(
+    ig: np.ndarray, og: np.ndarray, groups: int, policy: int | None, cores: int = 3
+) -> float:
+    """Largest difference of a core's weights from their share.
+
+    Args:
+        ig, og: group of each row and column, [M] and [N].
+        groups: G.
+        policy: of ROW split; None: the threshold scheme that the publication compares with: a core
+            takes rows in order until it has more weights than a share.
+        cores: C.
+    """
+    weights = np.bincount(og, minlength=groups)[ig]
+    if policy is None:
+        owner = _by_threshold(weights, cores)
+    else:
+        owner = owners(len(ig), np.argsort(ig, kind="stable"), cores, policy)
+    loads = np.bincount(owner, weights=weights, minlength=cores)
+    return float(np.abs(loads - weights.sum() / cores).max())
 
 
 def _by_threshold(weights: np.ndarray, cores: int) -> np.ndarray:

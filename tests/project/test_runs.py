@@ -16,6 +16,7 @@ import success
 import train
 from jackdaw.agents.recipes import DqnRecipe
 from jackdaw.errors import ConfigError
+from jackdaw.runtime.run_folder import kept
 from jackdaw.runtime.session import ask
 
 
@@ -51,10 +52,17 @@ def test_success_of_teams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     capsys.readouterr()
     plot = tmp_path / "success.png"
     assert success.main([str(run), "--plot", str(plot)]) == 0
-    assert "| PredatorPrey-v0 | 4 | 3 | 2 |" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "| PredatorPrey-v0 | 4 | 3 | 2 |" in printed and "| G | seed | threshold |" in printed
     assert plot.read_bytes().startswith(b"\x89PNG")
     found = success.load(run)
-    line = success.row({**found, "success": values})
+    load = success.loads(run, 4)
+    masks = kept(run)["trainer"]["memories"]["lst"]
+    weights = np.bincount(masks["og"].argmax(1), minlength=4)[masks["ig"].argmax(1)]
+    assert load["load_sorted_rows"] < load["load_threshold"] < weights.sum()
+    assert not success.loads(run, 1) and not success.loads(tmp_path, 4)
+    line = success.row({**found, "success": values}, load=load)
+    assert success.load_table([line])[-1].split(" | ")[2] == f"{load['load_threshold']:.1f}"
     assert line["at_500"] == line["success"] == 0.25 and "at_1000" not in line
     assert report.success_section({"rows": [line]}).tables[0].rows == [line]
     (run / "config.json").write_text((run / "config.json").read_text().replace("ic3net", "dqn"))
