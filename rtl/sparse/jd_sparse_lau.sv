@@ -66,7 +66,6 @@ module jd_sparse_lau
   localparam int unsigned SlotW   = $clog2(Slots);
   localparam int unsigned Chunks  = (Lanes + WORD_BANKS - 1) / WORD_BANKS;
   localparam int unsigned ChunkW  = (Chunks > 1) ? $clog2(Chunks) : 1;
-  localparam int unsigned TurnW   = $clog2(Lanes) + 1;
 
   // A row or a column as a part of a word's place: word (m, n) is in line m * pitch + n / 64, and in
   // bank m + n modulo 64.
@@ -319,18 +318,15 @@ module jd_sparse_lau
   logic                         valid_q1, valid_q2, valid_q3;
   logic [Slots-1:0]             there_q1;
   part_t [Slots-1:0]            rows;
-  logic [Lanes-1:0]             active_q2, active_q3;
+  logic [Lanes-1:0]             active_q2, now, port;              // now: lanes of this turn
+  logic [Lanes-1:0][BankW-1:0]  low_q2;
   part_t [Lanes-1:0]            word_q2, word_q3;
-  logic [Lanes-1:0][TurnW-1:0]  turn_q3;
-  logic                         first_q3;        // the first turn
-  logic [Lanes-1:0]             now, later;      // lanes of this turn, and of those after it
-  logic [Lanes-1:0][TurnW-1:0]  turns;
+  logic                         first, last;                       // turns
   assign last_rank   = rank_q + 1'b1 >= depths_q[0];
   assign last_core   = last_rank && (!row_q || 32'(core_q) == Cores - 1);
   assign take_window = fetch_q == StFull && !swap_q && (!window_q || (last_core && advance));
   assign moves       = window_q && advance;
   assign swap_lanes  = swap_q && advance;
-  assign advance     = !valid_q3 || later == '0;
   for (genvar s = 0; s < Slots; s++) begin : gen_slot
     logic [INDEX_W-1:0] place;
     assign place = firsts_q[0][s] + offset_q;
@@ -351,7 +347,6 @@ module jd_sparse_lau
       swap_q   <= 1'b0;
       valid_q1 <= 1'b0;
       valid_q2 <= 1'b0;
-      valid_q3 <= 1'b0;
     end else begin
       if (take_window)             window_q <= 1'b1;
       else if (moves && last_core) window_q <= 1'b0;
@@ -360,7 +355,6 @@ module jd_sparse_lau
       if (advance) begin
         valid_q1 <= window_q && depths_q[0] != '0;
         valid_q2 <= valid_q1;
-        valid_q3 <= valid_q2;
       end
     end
     if (take_window) begin
@@ -402,46 +396,31 @@ module jd_sparse_lau
         word_q2[i].line <= part_q[i].line + rows[lane_slot_q[i]].line + base_q;
         word_q2[i].low  <= part_q[i].low + rows[lane_slot_q[i]].low;
       end
-      active_q3 <= active_q2;
-      word_q3   <= word_q2;
-      turn_q3   <= turns;
-    end else begin
-      active_q3 <= later;
-      for (int unsigned i = 0; i < Lanes; i++)
-        turn_q3[i] <= turn_q3[i] - (uncached_q ? TurnW'(1) : TurnW'(2));
+      word_q3 <= word_q2;
     end
-    first_q3 <= advance;
   end
-  // How many lanes below a lane ask its bank; two are served per clock.
-  localparam int unsigned Fours = 1 << $clog2((Lanes + 3) / 4);
-  localparam logic [15:0][2:0] Ones = 48'o4332_3221_3221_2110;      // in a number of four bits
-  function automatic logic [TurnW-1:0] ones_of(input logic [Lanes-1:0] bits);
-    logic [4*Fours-1:0]          padded;
-    logic [Fours-1:0][TurnW-1:0] sums;
-    padded = (4 * Fours)'(bits);
-    for (int unsigned k = 0; k < Fours; k++) sums[k] = TurnW'(Ones[padded[4*k +: 4]]);
-    for (int unsigned n = Fours / 2; n > 0; n = n / 2) begin
-      for (int unsigned k = 0; k < n; k++) sums[k] = sums[2*k] + sums[2*k+1];
-    end
-    return sums[0];
-  endfunction
   always_comb begin
-    for (int i = 0; i < int'(Lanes); i++) begin
-      logic [Lanes-1:0] same;
-      same = '0;
-      for (int j = 0; j < i; j++) same[j] = active_q2[j] && word_q2[j].low == word_q2[i].low;
-      turns[i] = ones_of(same);
-      now[i]   = active_q3[i] && turn_q3[i][TurnW-1:1] == '0 && !(uncached_q && turn_q3[i][0]);
-      later[i] = active_q3[i] && !now[i];
-    end
+    for (int unsigned i = 0; i < Lanes; i++) low_q2[i] = word_q2[i].low;
   end
+  jd_sparse_select #(.Lanes (Lanes), .Banks (WORD_BANKS)) u_select (
+    .clk_i, .rst_ni,
+    .one_port_i (uncached_q),
+    .valid_i    (valid_q2),
+    .ready_o    (advance),
+    .active_i   (active_q2),
+    .bank_i     (low_q2),
+    .valid_o    (valid_q3),
+    .first_o    (first),
+    .last_o     (last),
+    .now_o      (now),
+    .port_o     (port)
+  );
 
   // ---- Words
   logic                                dense, gathers;             // the second port is taken
   logic [WORD_BANKS-1:0]               dense_en;
   logic [WORD_BANKS-1:0][P_LINE_W-1:0] dense_line;
   word_place_t [Lanes-1:0]             word;
-  logic [Lanes-1:0]                    port;
   jd_sparse_dense #(.Lanes (Lanes)) u_dense (
     .clk_i, .rst_ni,
     .start_i (taken && in_uncached_i),
@@ -452,16 +431,15 @@ module jd_sparse_lau
   );
   always_comb begin
     for (int unsigned i = 0; i < Lanes; i++) begin
-      word[i] = '{valid: valid_q3 && now[i], bank: word_q3[i].low, line: word_q3[i].line};
-      port[i] = !uncached_q && turn_q3[i][0];
+      word[i] = '{valid: now[i], bank: word_q3[i].low, line: word_q3[i].line};
     end
   end
   jd_sparse_gather #(.Cores (Cores), .Banks (Banks), .Lanes (Lanes)) u_gather (
     .clk_i, .rst_ni,
     .word_i       (word),
     .port_i       (port),
-    .first_i      (first_q3),
-    .last_i       (valid_q3 && advance),
+    .first_i      (first),
+    .last_i       (last),
     .cores_i      (cores_q3),
     .banks_i      (banks_q3),
     .dense_i      (dense),

@@ -24,7 +24,7 @@ module jd_sparse_limit
   localparam int unsigned Tried = $size(LIMITS);
   localparam int unsigned ChosenW = $clog2(Tried);
   logic [LIMIT_W-1:0]            scaled;                         // a unit's cost
-  logic [Tried-1:0][COST_W-1:0]  load_q, worst_q;                // of the bank in turn, of the busiest
+  logic [Tried-1:0][COST_W-1:0]  load_q, worst_q;                // of this bank, of the busiest
   logic [Tried-1:0][LIMIT_W-1:0] limits_q;
   logic signed [LIMIT_W:0]       left_q [Tried];                 // of the limit; below 0: passed
   logic [Tried-1:0][2:0]         bank_q;

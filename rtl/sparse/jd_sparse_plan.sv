@@ -183,7 +183,7 @@ module jd_sparse_plan
     logic [DIM_W-1:0]            count;
   } group_t;
   group_t                        looked, next, next_q, this_q;   // found now; the next; this one
-  logic [DIM_W-1:0]              below_q;                        // indices of the next that DX leaves out
+  logic [DIM_W-1:0]              below_q;                        // of the next, not for DX
   logic [GroupW-1:0]             look_q, group;                  // which is looked up
   logic [1:0]                    fills_q;                        // clocks until this one is there
   logic [GROUPS_W-1:0]           nth_q;                          // this one, in their order

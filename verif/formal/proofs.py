@@ -571,6 +571,20 @@ PROOFS: tuple[Proof, ...] = (
         ),
     ),
     Proof(
+        name="sparse_select",
+        block="jd_sparse_select",
+        harness="jd_prove_select",
+        core=SPARSE_ENCODER,
+        words="lanes are selected by prefix sums; each comes once, no port of a bank twice a turn",
+        depth=2,
+        bug=Bug(
+            file="jd_sparse_select.sv",
+            pattern=r"same\[j\] = active_i\[j\] && bank_i",
+            replacement="same[j] = bank_i",
+            words="lanes that are not active take turns",
+        ),
+    ),
+    Proof(
         name="sparse_semaphores",
         block="jd_sparse_semaphores",
         harness="jd_prove_semaphores",

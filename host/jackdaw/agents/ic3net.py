@@ -159,9 +159,9 @@ def output_gradient(
         shares = softmax(part, count)
         logs = np.log(np.maximum(shares, 1e-300))
         spread = -(shares * logs).sum(axis=-1, keepdims=True)
-        out[..., first : first + count] = (
-            shares - np.eye(count)[taken]
-        ) * advantage[..., None] + entropy * shares * (logs + spread)
+        out[..., first : first + count] = (shares - np.eye(count)[taken]) * advantage[
+            ..., None
+        ] + entropy * shares * (logs + spread)
     out[..., -1] = -2 * value * advantage
     return out * live[..., None]
 
