@@ -366,26 +366,23 @@ module jd_sparse_osel
     .marked_o (below_q3)
   );
   // Ones move down by the zeros below them, one bit of that number per step: none collide.
-  logic [CmpW-1:0][CmpLog2-1:0] place_in[CmpLog2+1], way_in[CmpLog2+1];
-  logic [CmpW-1:0]              one_in[CmpLog2+1];
-  for (genvar j = 0; j < CmpW; j++) begin : gen_way
-    assign place_in[0][j] = CmpLog2'(j);
-    assign way_in[0][j]   = CmpLog2'(zeros_q3[j]);
-    assign one_in[0][j]   = ones_q3[j];
-    for (genvar s = 0; s < CmpLog2; s++) begin : gen_step
-      localparam int unsigned From = j + (1 << s);
-      logic stays, comes;
-      assign stays = one_in[s][j] && !way_in[s][j][s];
-      if (From < CmpW) begin : gen_from
-        assign comes            = one_in[s][From] && way_in[s][From][s];
-        assign place_in[s+1][j] = comes ? place_in[s][From] : place_in[s][j];
-        assign way_in[s+1][j]   = comes ? way_in[s][From] : way_in[s][j];
-      end else begin : gen_none
-        assign comes            = 1'b0;
-        assign place_in[s+1][j] = place_in[s][j];
-        assign way_in[s+1][j]   = way_in[s][j];
+  logic [CmpW-1:0][CmpLog2-1:0] sources, ways;
+  logic [CmpW-1:0]              moved;
+  always_comb begin
+    moved = ones_q3;
+    for (int unsigned j = 0; j < CmpW; j++) begin
+      sources[j] = CmpLog2'(j);
+      ways[j]   = CmpLog2'(zeros_q3[j]);
+    end
+    for (int unsigned s = 0; s < CmpLog2; s++) begin
+      for (int unsigned j = 0; j < CmpW; j++) begin
+        moved[j] = moved[j] && !ways[j][s];
+        if (j + (1 << s) < CmpW && moved[j + (1 << s)] && ways[j + (1 << s)][s]) begin
+          moved[j]  = 1'b1;
+          sources[j] = sources[j + (1 << s)];
+          ways[j]   = ways[j + (1 << s)];
+        end
       end
-      assign one_in[s+1][j] = stays || comes;
     end
   end
   logic [GMax-1:0][DIM_W-1:0]   base_q, compared_count_q, compared_below_q;
@@ -411,7 +408,7 @@ module jd_sparse_osel
     end
     ones_q2 <= ones;
     ones_q3 <= ones_q2;
-    packed_q4 <= place_in[CmpLog2];
+    packed_q4 <= sources;
     at_q4     <= at;
     count_q4  <= count_q3;
     number_q4 <= slice_q3.number;
