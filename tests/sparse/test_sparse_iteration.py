@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flow.effort import effort
 from flow.regression import builds
 from jackdaw.agents.ic3net import Ic3netRecipe
 from jackdaw.device import Config, open_device
@@ -71,12 +72,12 @@ def iteration(drivers: list[Sparse], rng: np.random.Generator, wild: bool = Fals
 
 @builds(lambda: open_device("sim", SMALL))
 def test_an_iteration_is_that_of_the_model(seed: int) -> None:
-    """Then one with a gradient that is not finite, and one more."""
+    """One with a gradient that is not finite, and one more; in a long run one before them."""
     rng = np.random.default_rng(seed)
     settings = small(steps=2, episodes=2, split="vec", group_rate=0.02)
     with both(settings, rng, seed) as drivers:
         before = drivers[0].memories()
-        for wild in (False, True, False):
+        for wild in (True, False) if effort() < 1 else (False, True, False):
             iteration(drivers, rng, wild)
         after = drivers[0].memories()
         assert (before["lst"]["ig"] != after["lst"]["ig"]).any()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flow.effort import scale
-from flow.regression import builds
+from flow.regression import builds, regress
 from models.float import add
 from models.sparse.numbers import half
 from verif.play import Block, Player
@@ -24,7 +24,7 @@ def bench(cores: int, seed: int = 1) -> Player:
 
 
 @builds(bench)
-@pytest.mark.parametrize("cores", [1, 2, 3])
+@pytest.mark.parametrize("cores", [regress(1), regress(2), 3])
 def test_columns_of_cores_add_in_their_order(cores: int, seed: int) -> None:
     """(c0 + c1) + c2; a core that is not there adds nothing, not even +0 to -0."""
     rng = np.random.default_rng(seed)

@@ -328,8 +328,9 @@ def test_bus_errors_end_the_job(pair: Pair, opcode: Opcode) -> None:
         assert pair.call(jobs[opcode]) == (code, 0, 0, (4, FAULT))
         for one in pair.both:
             one.device.clear_faults()
-        pair.fill()
-        pair.compare()
+        if opcode == Opcode.LOAD:
+            pair.fill()
+        pair.compare(some_layers(pair))
 
 
 def test_a_bad_table_that_cannot_be_read_is_a_bus_error(pair: Pair) -> None:
@@ -372,5 +373,6 @@ def test_the_watchdog_ends_a_job(pair: Pair, opcode: Opcode) -> None:
     sim.driver.write(header.WATCHDOG.offset, 0)
     sim.driver.soft_reset()
     sim.driver.write(header.STATUS.offset, 0xE)  # it may have struck outside the job, too
-    pair.fill()
-    pair.compare()
+    if opcode == Opcode.LOAD:
+        pair.fill()
+    pair.compare(some_layers(pair))
