@@ -375,10 +375,7 @@ def test_a_network_that_diverges_is_told(tmp_path: Path, capsys: Any) -> None:
 
 @pytest.mark.regress
 def test_a_team_learns(seed: int) -> None:
-    """Agents that act at random succeed in about 3 % of the episodes.
-
-    A team may lose for some time what it has learned, so the best hundred updates count.
-    """
+    """Agents that act at random succeed in about 3 % of the episodes."""
     recipe = Ic3netRecipe(GAME, groups=4, max_steps=1200)
     with open_device("model", "sparse_full") as device:
         training = TeamTraining(device, recipe, seed)
@@ -387,4 +384,4 @@ def test_a_team_learns(seed: int) -> None:
         shares = [episode[2] for episode in training.run.history.episodes]
         training.close()
     hundreds = np.reshape(shares, (-1, 100)).mean(axis=1)
-    assert hundreds[0] < 0.08 and hundreds.max() > 0.15, hundreds
+    assert hundreds[0] < 0.08 and hundreds[-1] > 0.25, hundreds
