@@ -159,9 +159,8 @@ def output_gradient(
         shares = softmax(part, count)
         logs = np.log(np.maximum(shares, 1e-300))
         spread = -(shares * logs).sum(axis=-1, keepdims=True)
-        out[..., first : first + count] = (shares - np.eye(count)[taken]) * advantage[
-            ..., None
-        ] + entropy * shares * (logs + spread)
+        out[..., first : first + count] = entropy * shares * (logs + spread)
+        out[..., first : first + count] += (shares - np.eye(count)[taken]) * advantage[..., None]
     out[..., -1] = -2 * value * advantage
     return out * live[..., None]
 
