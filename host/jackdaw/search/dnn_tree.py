@@ -172,7 +172,7 @@ class DnnTree:
     def reset(self, moves: Sequence[int] = ()) -> None:
         """Drop the tree; begin after these moves. Raises: ConfigError for one that is illegal."""
         given = wholes("moves", moves, 0, MOST_MOVE, (None,)).astype(np.uint16)
-        self._good(self._native.jd_dnn_reset(self._own(), given, len(given)))
+        self._good(self._native.jd_dnn_reset(self._own(), given.ctypes.data, len(given)))
 
     def advance(self, move: int) -> None:
         """Play a move; the tree below it stays. Raises: ConfigError if it is illegal."""
@@ -213,9 +213,9 @@ class DnnTree:
     def _found(self, handle: ctypes.c_void_p, cells: int) -> Found:
         visits, values = np.zeros(cells, np.int32), np.zeros(cells)
         priors = np.zeros(cells, np.float32)
-        self._native.jd_dnn_root(handle, visits, values, priors)
+        self._native.jd_dnn_root(handle, *(each.ctypes.data for each in (visits, values, priors)))
         raw = np.zeros(len(fields(Counts)))
-        self._native.jd_dnn_counts(handle, raw)
+        self._native.jd_dnn_counts(handle, raw.ctypes.data)
         kinds = {"float": float, "int": int}
         named: dict[str, Any] = {
             f.name: kinds[str(f.type)](value) for f, value in zip(fields(Counts), raw, strict=True)
@@ -238,9 +238,10 @@ class DnnTree:
     def _evaluate(self, handle: ctypes.c_void_p) -> None:
         n, most = self.settings.size, self.settings.batch
         planes = np.zeros((most, PLANES, n, n), np.float32)
+        place = planes.ctypes.data
         count = ctypes.c_int()
         while True:
-            number = self._native.jd_dnn_take(handle, planes, ctypes.byref(count), POLL_S)
+            number = self._native.jd_dnn_take(handle, place, ctypes.byref(count), POLL_S)
             if number in (CLOSED, FINISHED):
                 return
             if number == NOTHING:
@@ -258,7 +259,7 @@ class DnnTree:
                 text = f"{type(error).__name__}: {error}"
                 self._native.jd_dnn_fail(handle, text.encode())
                 continue
-            self._native.jd_dnn_put(handle, number, priors, values)
+            self._native.jd_dnn_put(handle, number, priors.ctypes.data, values.ctypes.data)
 
     def check(self) -> None:
         """Hold the tree against its rules. Raises: SearchError naming the first that is broken."""
@@ -312,9 +313,10 @@ def play(
 
     Returns: how many were legal; whether the game was over and won after each, [moves] bool.
     """
-    given = np.asarray(moves, np.uint16)
+    given = np.ascontiguousarray(moves, np.uint16)
     over, won = np.zeros((2, len(given)), np.uint8)
-    legal = _library().jd_gomoku_play(size, win, given, len(given), over, won)
+    places = [each.ctypes.data for each in (given, over, won)]
+    legal = _library().jd_gomoku_play(size, win, places[0], len(given), *places[1:])
     return legal, over.astype(bool), won.astype(bool)
 
 
@@ -324,31 +326,31 @@ def access_seconds(rounds: int = 20000) -> float:
 
 
 def _library() -> Any:
-    """The compiled tree with the types of its calls."""
+    """The compiled tree with the types of its calls.
+
+    Arrays are given as their addresses: a conversion in Python that Ctrl-C comes into would end in
+    an ArgumentError, not in a KeyboardInterrupt.
+    """
     native = library("dnn_tree")
     if native.jd_dnn_new.restype is ctypes.c_void_p:
         return native
 
-    def array(dtype: type) -> Any:
-        return np.ctypeslib.ndpointer(dtype, flags="C_CONTIGUOUS")
-
     pointer, whole_, real_ = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
     for name, result, arguments in (
         ("new", pointer, [pointer]), ("free", None, [pointer]),
-        ("reset", whole_, [pointer, array(np.uint16), whole_]),
+        ("reset", whole_, [pointer, pointer, whole_]),
         ("advance", whole_, [pointer, whole_]),
         ("start", whole_, [pointer, whole_, pointer, real_]),
         ("wait", whole_, [pointer, real_]), ("abort", None, [pointer]),
-        ("take", whole_, [pointer, array(np.float32), pointer, real_]),
-        ("put", whole_, [pointer, whole_, array(np.float32), array(np.float32)]),
+        ("take", whole_, [pointer, pointer, pointer, real_]),
+        ("put", whole_, [pointer, whole_, pointer, pointer]),
         ("fail", None, [pointer, ctypes.c_char_p]),
-        ("root", whole_, [pointer, array(np.int32), array(np.float64), array(np.float32)]),
-        ("counts", None, [pointer, array(np.float64)]), ("check", whole_, [pointer]),
+        ("root", whole_, [pointer, pointer, pointer, pointer]),
+        ("counts", None, [pointer, pointer]), ("check", whole_, [pointer]),
         ("message", ctypes.c_char_p, [pointer]),
     ):  # fmt: skip
         call = getattr(native, f"jd_dnn_{name}")
         call.argtypes, call.restype = arguments, result
-    bytes_ = array(np.uint8)
-    native.jd_gomoku_play.argtypes = [whole_, whole_, array(np.uint16), whole_, bytes_, bytes_]
+    native.jd_gomoku_play.argtypes = [whole_, whole_, pointer, whole_, pointer, pointer]
     native.jd_access_s.argtypes, native.jd_access_s.restype = [whole_], real_
     return native
