@@ -243,12 +243,13 @@ def test_layers_lie_one_after_the_other(seed: int) -> None:
         assert sorted(told(raw)[2]) == sorted(want[2])
 
 
-@builds(lambda: bench(SMALL, 1))
-def test_lines_of_the_layers_below_count(seed: int) -> None:
+@builds(lambda dx_from: bench(SMALL, 1))
+@pytest.mark.parametrize("dx_from", [0, 47])  # with little dX the gradient lines alone overflow
+def test_lines_of_the_layers_below_count(dx_from: int, seed: int) -> None:
     """Layers that fit on their own overflow the weight lines or the gradient lines together."""
     sim = bench(SMALL, seed)
     found = encode(np.zeros(48, int), np.zeros(48, int), 1)
-    layer = Layer(48, 48, 1, tiles=8)
+    layer = Layer(48, 48, 1, tiles=8, dx_from=dx_from)
     made = check(sim, SMALL, found, layer)
     weights, grads = (lines.max() for lines in lines_before([made], SMALL.build.banks))
     fit = min(SMALL.build.weight_lines // weights, SMALL.build.gradient_lines // grads)
