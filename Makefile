@@ -41,6 +41,8 @@ $(DOCS): $(STAMP) requirements-docs.txt
 demo: setup ## train DQN on CartPole with every replay and learner operation in simulated RTL
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
+# Lint of the largest devices takes some ten minutes: that is for `make lint` and `make regress`.
+test: export QUICK := --quick
 test: setup $(DOCS) lint ## the regression, in ten minutes: each block, each engine's smallest build (CHANGED=1: what changed)
 	JD_OPTIMIZE=-O0 JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) $(TESTS)
 
@@ -69,7 +71,7 @@ lint-rtl: setup
 	$(PYTHON) scripts/replay_tables.py --check
 	$(PYTHON) scripts/fixed_tables.py --check
 	@verible-verilog-lint --rules_config lint/verible.rules $(SV)
-	$(PYTHON) scripts/lint_rtl.py --jobs 1
+	$(PYTHON) scripts/lint_rtl.py --jobs 1 $(QUICK)
 
 prove: setup ## formal proofs of the blocks (all, or PROOFS="NAME ..."), each with a planted bug
 	$(PYTHON) scripts/prove.py $(or $(PROOFS),$(RECORD))

@@ -21,16 +21,32 @@ from flow.design import Design, resolve
 from flow.manifest import engines
 from flow.toolchain import environment
 
+# Verilator takes minutes for each of these; `--quick` leaves them out. All their modules are in the
+# configuration `sparse` too.
+MINUTES = (
+    "jackdaw:engine:sparse_encoder", "jackdaw:engine:sparse_top",
+    "sparse_full", "sparse_paper", "sparse_train",
+)  # fmt: skip
 NAME = re.compile(r"^name: *(jackdaw:[a-z0-9:_]*):", re.M)
 
 
-def cores() -> list[str]:
-    """Every core of hand-written RTL, and the device of every configuration."""
+def cores(left_out: tuple[str, ...] = ()) -> list[str]:
+    """Every core of hand-written RTL, and the device of every configuration.
+
+    Raises: ValueError if a core or configuration that is to be left out is unknown.
+    """
     places = [ROOT / "rtl", *(manifest.folder for manifest in engines().values())]
     found = {path for place in places for path in place.rglob("*.core")}
     texts = [path.read_text() for path in sorted(found)]
     blocks = [name for text in texts if "generators:" not in text for name in NAME.findall(text)]
-    return [*blocks, *(load_config(name).core() for name in configurations())]
+    names = [*blocks, *configurations()]
+    if unknown := sorted({*left_out} - {*names}):
+        raise ValueError(f"no core or configuration {', '.join(unknown)}")
+    return [_core(name) for name in names if name not in left_out]
+
+
+def _core(name: str) -> str:
+    return load_config(name).core() if name in configurations() else name
 
 
 def lint(design: Design) -> subprocess.CompletedProcess[str]:
@@ -50,9 +66,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cores", nargs="*", help="names, or configurations; default: all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--quick", action="store_true", help=f"not {', '.join(MINUTES)}")
     options = parser.parse_args()
-    devices = configurations()
-    names = [load_config(n).core() if n in devices else n for n in options.cores] or cores()
+    names = [*map(_core, options.cores)] or cores(MINUTES if options.quick else ())
     designs = [resolve(name, "lint") for name in names]
     failed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
