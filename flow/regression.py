@@ -8,6 +8,7 @@
   marks `builds(f, ...)`: functions of its parameters that open one, called at the same time. A test
   that opens another one is in the record; one that must is marked `unplanned(reason)`.
 - **Batches.** With `--batch N` up to N such tests of one simulator share a process, and a worker.
+- **Long tests.** A test marked `long` starts first, so that no worker ends with it alone.
 - **Goals.** A test marked `goal` judges what the other tests of its file left (fixture `runs`); it
   comes last and waits for them.
 - **Limits** are CPU seconds (mark `cpu_limit`), without those of builds. A test that waits without
@@ -103,6 +104,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "cocotb: does nothing but simulate",
         "builds(f, ...): opens the simulators that these functions of its parameters open",
         "unplanned(reason): opens simulators that are not built first",
+        "long: takes a minute or more without a simulator, so it comes first",
         "goal: judges what the other tests of its file left",
         "last: judges the record of all other tests",
         "cpu_limit(seconds): limit of CPU time",
@@ -211,7 +213,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             goals.append(item)
         elif len(of) == 1:
             groups[of.pop()].append(item)
-        elif of:
+        elif of or item.get_closest_marker("long"):
             groups[item.nodeid].append(item)
         else:
             groups[item.path].append(item)
@@ -255,11 +257,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def _weight(members: list[pytest.Item]) -> tuple[float, int]:
-    """How long tests may take: by what they took last on this machine, else large ones first."""
+    """How long tests may take: what they took last on this machine, else long, large ones first."""
     known = changed.seconds()
     mine = [known.get(item.nodeid) for item in members]
     if all(value is not None for value in mine):
         return (sum(value for value in mine if value is not None), 0)
+    if any(item.get_closest_marker("long") for item in members):
+        return (60.0, 0)
     asked = [request for item in members for request in requests(item)]
     return (30.0 if asked else 15.0, sum(request.simulator.size for request in asked))
 

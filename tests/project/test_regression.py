@@ -118,6 +118,12 @@ def test_a_goal_without_runs_fails(tmp_path: Path) -> None:
     assert "no simulation of this file is among the tests" in told and "1 passed" in told
 
 
+def test_a_long_test_comes_first(tmp_path: Path) -> None:
+    text = "def test_short(): pass\n@pytest.mark.long\ndef test_long(): pass"
+    told = run(tmp_path, text, "-vv")
+    assert "2 passed" in told and told.index("::test_long") < told.index("::test_short")
+
+
 def test_a_test_without_end_is_ended(tmp_path: Path) -> None:
     text = "@pytest.mark.cpu_limit(1)\ndef test_loop():\n    while True: pass"
     told = run(tmp_path, text)

@@ -124,6 +124,7 @@ NOT_IN_ALL = [f"jackdaw:engine:{name}_top" for name in ("qat", "mcts", "sparse")
 CORES = sorted({v.core for v in variants()} - {DEVICE, *NOT_IN_ALL})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("core", [*NOT_IN_ALL, *map(regress, CORES)])
 def test_every_core_can_be_read(core, tmp_path):
     """The reader of the flow is stricter than the simulator's, e.g. with names used too early."""
