@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import lint_rtl
 from flow import ROOT, configuration, device
 from flow.configuration import ConfigError, load_config, parse
 from flow.design import resolve
@@ -334,3 +335,19 @@ def test_a_file_is_written_whole_by_many_processes(tmp_path: Path) -> None:
     ]
     assert [run.wait(timeout=60) for run in runs] == [0] * 4
     assert list(tmp_path.iterdir()) == [path]
+
+
+def rtl_of(core: str) -> set[Path]:
+    """The hand-written RTL of a core."""
+    return {path for path in resolve(core, "lint").sources if ROOT / "rtl" in path.parents}
+
+
+def test_a_quick_lint_leaves_out_what_is_named():
+    every, quick = lint_rtl.cores(), lint_rtl.cores(lint_rtl.MINUTES)
+    assert len(every) - len(quick) == len(lint_rtl.MINUTES) and {*quick} < {*every}
+    small = load_config("sparse").core()
+    assert small in quick
+    left_out = {path for name in {*every} - {*quick} for path in rtl_of(name)}
+    assert left_out <= rtl_of(small)
+    with pytest.raises(ValueError, match="no core or configuration sparse_huge"):
+        lint_rtl.cores(("sparse_huge",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from benchmarks import sparse_network
 from benchmarks.base import Row, row
 from benchmarks.sparse_array import Array
 from benchmarks.sparse_plots import draw
+from flow import ROOT, results
 from flow.regression import builds
 from jackdaw.device import open_device
 from jackdaw.device.base import Device
@@ -21,6 +23,8 @@ from jackdaw.drivers.sparse import Sparse
 from models.sparse.timing import OVERHEAD, dense_gflops
 
 KEYS = {"engine", "figure", "config", "measured", "unit", "ideal", "published", "peers"}
+
+ONE = "one core of three"  # a build of it takes the clocks of all
 
 
 def opened(backend: str, config: Any = "sparse", **_: Any) -> Device:
@@ -113,3 +117,29 @@ def test_sparse_bench_draws_what_there_is(tmp_path: Path) -> None:
     drawn = draw(tmp_path / "sparse.png", rows)
     assert [path.name for path in drawn] == ["sparse_load.png", "sparse_utilization.png"]
     assert all(path.stat().st_size > 1000 for path in drawn)
+
+
+def test_operations_in_a_row_are_those_of_the_record():
+    """docs/sparse.md: 20 of each operation of the network, GROUP and UPDATE."""
+    text = (ROOT / "docs/sparse.md").read_text()
+    found = re.search(r"\| operations of 8 tiles in a row, GROUP and UPDATE \|(.*)\|", text)
+    assert found
+    *told, speedup = (cell.strip().replace(",", "") for cell in found[1].split("|"))
+    clocks = {
+        (r["figure"], r["config"]): r["measured"]
+        for r in results.read("bench")["rows"]
+        if r["engine"] == "sparse"
+    }
+    sums = []
+    for groups in (1, 2, 4, 8, 16):
+        operations = [
+            clocks["op_clocks", f"{layer} {op}, G={1 if layer == 'hed' else groups}, {ONE}"]
+            for layer in ("enc", "com", "lst", "hed")
+            for op in ("FW", "dX", "dW")
+            if (layer, op) != ("enc", "dX")  # nothing needs it
+        ]
+        network = f"G={groups}, 4 agents, 8 episodes, 20 steps"
+        jobs = [clocks["network_clocks", f"{network}, {job}, {ONE}"] for job in ("GROUP", "UPDATE")]
+        sums.append(20 * sum(operations) + sum(jobs))
+    assert [int(cell) for cell in told] == [round(value) for value in sums]
+    assert float(speedup) == round(sums[0] / sums[-1], 2)
