@@ -39,6 +39,14 @@ from flow.toolchain import environment, verilator_root, verilator_version
 SPLIT_STATEMENTS = 8000
 UNIT_BYTES = 400_000  # of C++ in a translation unit that is optimized
 RUNTIME_OPTIMIZE = "-O2"
+# A quarter of the time of a model that is not optimized went into the accessors of wide values.
+# There are few of them: these are optimized, which takes no time to compile.
+QUICK_HELPERS = """\
+#pragma GCC push_options
+#pragma GCC optimize ("O2")
+#include "verilated.h"
+#pragma GCC pop_options
+"""
 COCOTB_ARGS = (
     "--vpi", "--assert", "-Wall", "--x-assign", "unique", "--x-initial", "unique",
     "--timescale", "1ns/1ps",
@@ -348,7 +356,7 @@ class _Build:
 
     def _unit(self, name: str, files: Iterable[Path], optimize: str) -> Path:
         unit = self.folder / f"{name}.cpp"
-        lines = []
+        lines = [QUICK_HELPERS] if optimize == "-O0" else []
         for path in files:
             if self.it.harness and path == ROOT / self.it.harness:
                 # After Verilator's code, whose names a macro could change.
