@@ -366,21 +366,21 @@ module jd_sparse_osel
     .marked_o (below_q3)
   );
   // Ones move down by the zeros below them, one bit of that number per step: none collide.
-  logic [CmpW-1:0][CmpLog2-1:0] sources, ways;
-  logic [CmpW-1:0]              moved;
+  logic [CmpLog2-1:0] sources[CmpW], ways[CmpW];
+  logic               moved[CmpW];
   always_comb begin
-    moved = ones_q3;
     for (int unsigned j = 0; j < CmpW; j++) begin
+      moved[j]   = ones_q3[j];
       sources[j] = CmpLog2'(j);
-      ways[j]   = CmpLog2'(zeros_q3[j]);
+      ways[j]    = CmpLog2'(zeros_q3[j]);
     end
     for (int unsigned s = 0; s < CmpLog2; s++) begin
       for (int unsigned j = 0; j < CmpW; j++) begin
         moved[j] = moved[j] && !ways[j][s];
         if (j + (1 << s) < CmpW && moved[j + (1 << s)] && ways[j + (1 << s)][s]) begin
-          moved[j]  = 1'b1;
+          moved[j]   = 1'b1;
           sources[j] = sources[j + (1 << s)];
-          ways[j]   = ways[j + (1 << s)];
+          ways[j]    = ways[j + (1 << s)];
         end
       end
     end
@@ -408,7 +408,7 @@ module jd_sparse_osel
     end
     ones_q2 <= ones;
     ones_q3 <= ones_q2;
-    packed_q4 <= sources;
+    for (int unsigned j = 0; j < CmpW; j++) packed_q4[j] <= sources[j];
     at_q4     <= at;
     count_q4  <= count_q3;
     number_q4 <= slice_q3.number;
