@@ -17,7 +17,7 @@ module jd_sparse_image
   input  logic                            clk_i,
   input  logic                            rst_ni,
   input  logic                            clear_i,        // what is under way is dropped
-  output logic                            idle_o,
+  output logic                            idle_o,         // queued lines of a STORE may be left
   input  logic                            start_i,
   input  logic                            load_i,         // LOAD, else STORE
   input  logic [LAYERS-1:0]               mask_i,         // layers
@@ -62,7 +62,7 @@ module jd_sparse_image
   localparam int unsigned EntriesW = 15;                  // of a matrix, up to 512 * 32
 
   // ---- Layers and their parts, twice: the lines are counted, then moved
-  typedef enum logic [2:0] {StIdle, StLayer, StSizes, StCount, StWait, StMove, StDrain} state_t;
+  typedef enum logic [2:0] {StIdle, StLayer, StSizes, StCount, StWait, StMove} state_t;
   state_t              state_q;
   logic                moving_q, load_q;
   logic [LAYERS-1:0]   mask_q;
@@ -134,9 +134,7 @@ module jd_sparse_image
           sized_o <= last_part;
         end
         StWait:  if (go_i) state_q <= StLayer;
-        StMove:  if (ends_part || !there) state_q <= !last_part ? StLayer
-                                                     : load_q ? StIdle : StDrain;
-        StDrain: if (owed_q == '0) state_q <= StIdle;
+        StMove:  if (ends_part || !there) state_q <= last_part ? StIdle : StLayer;
         default: state_q <= StIdle;
       endcase
     end
