@@ -21,10 +21,13 @@ from models.sparse.formats import (
     GROUPS,
     LINE,
     Geometry,
+    Instruction,
     Kind,
     Layer,
+    Op,
     Opcode,
     image_words,
+    program_words,
     table_words,
 )
 from tests.sparse.test_sparse_engine import BAD_JOBS, BAD_TABLES
@@ -162,6 +165,28 @@ def network(rng: np.random.Generator, g: Geometry) -> list[Layer]:
             break
         layers.append(one)
     return layers or [Layer(5, 3)]
+
+
+def test_jobs_need_a_network(seed: int) -> None:
+    """Of devices that were only just reset: a program, an image, and the first good table.
+
+    What a reset leaves is another for each of the simulated ones.
+    """
+    ends: list[list[Any]] = []
+    for backend, number in (("model", 0), *(("sim", seed + k) for k in range(3))):
+        with open_device(backend, CONFIG, seed=number) as device:
+            one = Jobs(device)
+            for name in FINITE:
+                one.driver.write(getattr(registers, name).offset, 0x3F80_0000)
+            device.write(one.scratch, program_words([Instruction(Op.END)]))
+            ends.append([
+                ended(partial(one.job, Opcode.RUN, 1, one.scratch)),
+                ended(partial(one.job, Opcode.STORE, 0x101, one.scratch)),
+                ended(partial(one.config, table_words(USUAL))),
+                ended(partial(one.load, 0xF | ALL << 8, np.zeros(1 << 13, np.uint32))),
+            ])  # fmt: skip
+        assert ends[-1] == ends[0]
+    assert [end[0] for end in ends[0]] == ["E_PROGRAM", "E_DIM", "", ""]
 
 
 @pytest.fixture(scope="module")
