@@ -41,7 +41,7 @@ $(DOCS): $(STAMP) requirements-docs.txt
 demo: setup ## train DQN on CartPole with every replay and learner operation in simulated RTL
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
-# Lint of the largest devices takes some ten minutes: that is for `make lint` and `make regress`.
+# Lint of the largest devices takes minutes: that is for `make lint` and `make regress`.
 test: export QUICK := --quick
 test: setup $(DOCS) lint ## the regression, in ten minutes: each block, each engine's smallest build (CHANGED=1: what changed)
 	JD_OPTIMIZE=-O0 JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) $(TESTS)
