@@ -484,6 +484,16 @@ def test_layers_are_updated(runs: Runs) -> None:
     runs.episodes(3, 4)
 
 
+def test_each_skipped_iteration_counts_one(runs: Runs) -> None:
+    """Of the updates after a CLRG the first that is skipped."""
+    with_squares(runs, [Layer(9, 12, 1, tiles=2), Layer(8, 8, 1, tiles=2, w_base=1024, b_base=16)])
+    for _ in range(2):
+        runs.group([0, 1], check=False)
+        gradient(runs, 0, wild=True)
+        runs.good([Instruction(Op.UPD, 3, layer=k) for k in (0, 1)])
+        updated(runs)
+
+
 # ---- Communication
 def test_agents_hear_each_other(runs: Runs) -> None:
     """CF and CB of random teams, in both splits."""
