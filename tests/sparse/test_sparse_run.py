@@ -485,12 +485,16 @@ def test_layers_are_updated(runs: Runs) -> None:
 
 
 def test_each_skipped_iteration_counts_one(runs: Runs) -> None:
-    """Of the updates after a CLRG the first that is skipped."""
+    """Of the updates after a CLRG the first that is skipped. Weights are compressed after one."""
     with_squares(runs, [Layer(9, 12, 1, tiles=2), Layer(8, 8, 1, tiles=2, w_base=1024, b_base=16)])
     for _ in range(2):
         runs.group([0, 1], check=False)
         gradient(runs, 0, wild=True)
-        runs.good([Instruction(Op.UPD, 3, layer=k) for k in (0, 1)])
+        runs.good([
+            Instruction(Op.UPD, 3, layer=0, post=1),
+            Instruction(Op.COMP, layer=0, wait=1, post=2),
+            Instruction(Op.UPD, 3, layer=1, wait=2),
+        ])  # fmt: skip
         updated(runs)
 
 
