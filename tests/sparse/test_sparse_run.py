@@ -638,6 +638,17 @@ def test_a_soft_reset_in_a_run(runs: Runs) -> None:
         step(runs)
 
 
+def test_waits_for_memory_are_those_of_the_mover(runs: Runs) -> None:
+    """A program that moves nothing has none; a STORE has some."""
+    runs.take(USUAL)
+    waits = partial(runs.both[1].driver.read64, header.STALL_MEM_LO.offset)
+    before = waits()
+    runs.good([job(Op.CLRG)] * 40)
+    assert waits() == before
+    runs.compare([0])
+    assert waits() > before
+
+
 def test_the_watchdog_ends_a_run(runs: Runs) -> None:
     runs.take(USUAL)
     sim = runs.both[1]
