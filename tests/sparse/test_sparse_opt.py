@@ -206,10 +206,10 @@ def test_sums_of_rows_and_columns(seed: int) -> None:
 # ---- The update of a layer's grouping
 SIZES = [
     Size(8, 32, 2, Width(32, 16, 4)),
-    regress(Size(32, 48, 1, Width(32, 32, 1))),
-    regress(Size(32, 64, 2, Width(128, 16, 2))),
+    regress(Size(32, 48, 1, Width(32, 32, 1), lines=128)),  # two layers fit
+    regress(Size(32, 64, 2, Width(128, 16, 2), lines=128)),
 ]
-S_WORDS = 256
+S_WORDS = 512
 
 
 def group_bench(size: Size, latencies: tuple[int, int, int, int], seed: int = 1) -> Player:
