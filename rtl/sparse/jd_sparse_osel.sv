@@ -366,6 +366,7 @@ module jd_sparse_osel
     .marked_o (below_q3)
   );
   // Ones move down by the zeros below them, one bit of that number per step: none collide.
+  // Arrays of words: for elements of packed vectors, assigned one by one, Verilator needs 20 GB.
   logic [CmpLog2-1:0] sources[CmpW], ways[CmpW];
   logic               moved[CmpW];
   always_comb begin

@@ -143,3 +143,15 @@ def test_operations_in_a_row_are_those_of_the_record():
         sums.append(20 * sum(operations) + sum(jobs))
     assert [int(cell) for cell in told] == [round(value) for value in sums]
     assert float(speedup) == round(sums[0] / sums[-1], 2)
+
+
+def test_the_mutation_score_is_that_of_the_record():
+    text = (ROOT / "docs/sparse.md").read_text()
+    found = re.search(
+        r"\| mutation score \| ([\d.]+) %: a random sample of (\d+), six of each file; "
+        r"(\d+) noticed by the tests of `make test`, (\d+) argued equivalent. Of the (\d+) others",
+        text,
+    )
+    (line,) = (r for r in results.read("mutate")["rows"] if r["folder"] == "rtl/sparse")
+    names = ("score", "mutants", "killed", "equivalent", "survived")
+    assert found and [*map(float, found.groups())] == [line[name] for name in names]
