@@ -5,10 +5,10 @@ process. What decides its content is in its key: the sources by content under na
 root, every argument and every file that an argument names, the versions of the tools, and the
 builder itself.
 
-Three things make building fast. Verilator's own objects (`verilated*.o`) are compiled once for
-each set of flags. cocotb reaches the signals of the top, and of the modules that the environment
-names in its `public.vlt`; the compiler may melt all others together. And a model that nobody waits
-for (-O0) is one translation unit, because reading the headers costs more than a small model.
+Three things make building fast. Verilator's own objects (`verilated*.o`) and headers are compiled
+once for each set of flags. cocotb reaches the signals of the top, and of the modules that the
+environment names in its `public.vlt`; the compiler may melt all others together. And a model that
+nobody waits for (-O0) is one translation unit, because each costs a start of the compiler.
 
 The regression builds before its tests. It learns what a test will open by `planning`; each use of a
 simulator that it did not learn of is in its record.
@@ -39,12 +39,15 @@ from flow.toolchain import environment, verilator_root, verilator_version
 SPLIT_STATEMENTS = 8000
 UNIT_BYTES = 400_000  # of C++ in a translation unit that is optimized
 RUNTIME_OPTIMIZE = "-O2"
-# A quarter of the time of a model that is not optimized went into the accessors of wide values.
-# There are few of them: these are optimized, which takes no time to compile.
-QUICK_HELPERS = """\
+# What a model that is not optimized includes first: half of the compiler's time for a small one is
+# reading it. A quarter of such a model's own time went into the accessors of wide values; there are
+# few of them, so these are optimized.
+HEADERS = """\
 #pragma GCC push_options
 #pragma GCC optimize ("O2")
 #include "verilated.h"
+#include "verilated_dpi.h"
+#include "verilated_vpi.h"
 #pragma GCC pop_options
 """
 COCOTB_ARGS = (
@@ -335,28 +338,37 @@ class _Build:
         return [self._runtime_object(name) for name in dict.fromkeys(names)]
 
     def _runtime_object(self, name: str) -> Path:
-        """One of Verilator's own objects; compiled once for a set of flags."""
+        """One of Verilator's own objects."""
+        text = (verilator_root() / "include" / f"{name}.cpp").read_text()
+        return self._shared(f"{name}.cpp", text, RUNTIME_OPTIMIZE, "-c", "object.o")
+
+    def _headers(self) -> Path:
+        """Verilator's headers; whoever includes the file takes what g++ made of it."""
+        made = self._shared("headers.h", HEADERS, "-O0", "-xc++-header", "headers.h.gch")
+        return made.with_suffix("")
+
+    def _shared(self, file: str, text: str, optimize: str, kind: str, made: str) -> Path:
+        """What g++ makes of a file, which all builds with the same flags use."""
         shared = [flag for flag in self.flags if str(self.folder) not in flag]
         root = str(verilator_root())
-        words = [RUNTIME_OPTIMIZE, *(f.replace(root, "").replace(str(ROOT), "") for f in shared)]
-        source = verilator_root() / "include" / f"{name}.cpp"
-        key = hashlib.sha256(repr((words, tools())).encode())
-        key.update(source.read_bytes())
+        words = [optimize, kind, *(f.replace(root, "").replace(str(ROOT), "") for f in shared)]
+        key = hashlib.sha256(repr((words, tools(), text)).encode()).hexdigest()[:16]
 
         def make(folder: Path) -> None:
             start = time.time()
+            (folder / file).write_text(text)
             done = process.run(
-                ["g++", RUNTIME_OPTIMIZE, *shared, "-c", source, "-o", folder / "object.o"],
+                ["g++", optimize, kind, *shared, file, "-o", made],
                 cwd=folder, log=folder / "build.log", env=environment(),
             )  # fmt: skip
-            _check(done, "g++", name)
-            record.built(f"{name}.o", "", time.time() - start, {"compiler": done.cpu_s})
+            _check(done, "g++", file)
+            record.built(file, "", time.time() - start, {"compiler": done.cpu_s})
 
-        return cache.entry(f"runtime-{name}-{key.hexdigest()[:16]}", make) / "object.o"
+        return cache.entry(f"runtime-{file}-{key}", make) / made
 
     def _unit(self, name: str, files: Iterable[Path], optimize: str) -> Path:
         unit = self.folder / f"{name}.cpp"
-        lines = [QUICK_HELPERS] if optimize == "-O0" else []
+        lines = [f'#include "{self._headers()}"\n'] if optimize == "-O0" else []
         for path in files:
             if self.it.harness and path == ROOT / self.it.harness:
                 # After Verilator's code, whose names a macro could change.
