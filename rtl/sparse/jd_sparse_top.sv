@@ -150,7 +150,8 @@ module jd_sparse_top
   );
 
   // ---- Jobs
-  logic                job_idle, working, stop, mover_idle, mover_done, mover_moved, program_valid;
+  logic                job_idle, working, stop, mover_idle, mover_done, mover_moved;
+  logic                program_valid, program_ready;
   logic                job_read, job_write, dma_read, dma_write;
   logic [39:0]         job_address, dma_address;
   logic [BEATS_W-1:0]  job_lines, dma_lines, image_lines;
@@ -226,7 +227,7 @@ module jd_sparse_top
   );
   // Units but the DMA end by themselves.
   assign quiet     = job_idle && mover_idle && fetch_idle;
-  assign progress  = mover_moved || working || program_valid
+  assign progress  = mover_moved || working || (program_valid && program_ready)
                      || (unit_busy & ~(UNITS'(1) << UnitDma)) != '0;
   assign stall_mem = !mover_idle && !mover_moved;
 
@@ -339,7 +340,6 @@ module jd_sparse_top
   );
 
   // ---- Programs
-  logic              program_ready;
   logic [LINE_W-1:0] program_line;
   logic [1:0]        program_response;
   jd_sparse_fetch u_fetch (

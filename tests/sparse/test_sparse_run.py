@@ -134,17 +134,24 @@ class Runs(Pair):
         self, numbers: Sequence[int], encode_op: Op = Op.ENC, check: bool = True,
         row: bool = False, cached: bool = True,
     ) -> None:  # fmt: skip
-        """Encode, plan and compress layers; COMP with the encoder's row memory or without."""
-        policy = Flag.POLICY if self.rng.random() < 0.5 else Flag(0)
-        split = Flag.ROW | policy if row else Flag(0)
+        """Encode, plan and compress layers; COMP with the encoder's row memory or without.
+
+        COMPT has the other policy. Another unit has work during each compression.
+        """
         more = Flag(0) if cached else Flag.NOCACHE
+        others = [Instruction(Op.ZEROA, wait=wait, tiles=(1, 1, 1), a=Tensor(X), value=1)
+                  for wait in (4, 0)]  # fmt: skip
         program = [Instruction(Op.CLRG, post=1)]
         for turn, k in enumerate(numbers):
+            policies = self.rng.permutation([0, int(Flag.POLICY)])
+            comp, compt = (Flag.ROW | Flag(int(one)) if row else Flag(0) for one in policies)
             program += [
                 Instruction(encode_op, layer=k, wait=1 - min(turn, 1), post=2),
-                Instruction(Op.PLAN, layer=k, wait=2),
-                Instruction(Op.COMP, flags=int(split | more), layer=k),
-                Instruction(Op.COMPT, flags=int(split), layer=k),
+                Instruction(Op.PLAN, layer=k, wait=2, post=4),
+                *others,
+                Instruction(Op.COMP, flags=int(comp | more), layer=k, post=4),
+                *others,
+                Instruction(Op.COMPT, flags=int(compt), layer=k),
             ]
         self.good(program)
         if check:
@@ -283,12 +290,15 @@ def test_masked_layers(runs: Runs) -> None:
     """Random networks, groups and tiles; encoded by rows or by columns; rows over cores."""
     for turn in range(scale(20, 2)):
         layers = [replace(layer, tiles=4) for layer in network(runs.rng, runs.geometry)]
-        runs.take(layers)
+        with_squares(runs, layers)  # which no core takes for a bias
         row = bool(turn % 2)
         op = Op.ENCT if runs.rng.random() < 0.5 else Op.ENC
         runs.group(range(len(layers)), op, row=row, cached=bool(runs.rng.random() < 0.7))
         for k in range(len(layers)):
             forward(runs, k, tiles_of(runs.rng), bool(runs.rng.integers(2)), row)
+        gradient(runs, 0, row=row)
+        runs.good([Instruction(Op.UPD, flags=int(Flag.ROW) if row else 0, layer=0)])
+        updated(runs)
 
 
 @pytest.mark.regress
@@ -436,9 +446,11 @@ def with_squares(runs: Runs, layers: Sequence[Layer]) -> None:
                 )
 
 
-def gradient(runs: Runs, k: int, wild: bool = False) -> None:
+def gradient(runs: Runs, k: int, wild: bool = False, row: bool = False) -> None:
     """A DW of random activations, one of them infinite, with sums of the biases' gradients."""
     layer, tiles = runs.layers[k], tiles_of(runs.rng, 2)
+    if row:
+        tiles = (max(tiles),) * 3
     at = runs.scratch + DATA
     sizes, sums = [layer.m, layer.n], [Flag(0), Flag.BSUM]
     runs.put(1 << 15)
@@ -454,7 +466,8 @@ def gradient(runs: Runs, k: int, wild: bool = False) -> None:
             move(Op.LOADA, tensor, at + 8192 * (op == Op.FY), count, tiles, post=1),
             Instruction(op, 2, int(flag), wait=1, layer=k, tiles=tiles, a=tensor, neurons=neurons),
         ]
-    runs.good([*program, Instruction(Op.DW, 2, layer=k, tiles=tiles)])
+    split = int(Flag.ROW) if row else 0
+    runs.good([*program, Instruction(Op.DW, 2, split, layer=k, tiles=tiles)])
 
 
 @pytest.mark.regress
@@ -649,12 +662,23 @@ def test_waits_for_memory_are_those_of_the_mover(runs: Runs) -> None:
     assert waits() > before
 
 
-def test_the_watchdog_ends_a_run(runs: Runs) -> None:
+@pytest.mark.parametrize("transfers", [0, 60])
+def test_the_watchdog_ends_a_run(runs: Runs, transfers: int) -> None:
+    """Memory needs longer than it allows: for the program, and for a LOADA of one, while other
+    instructions wait for theirs."""
     runs.take(USUAL)
     sim = runs.both[1]
-    sim.device.write(sim.scratch, program_words([job(Op.CLRG), END]))
-    sim.driver.write(header.WATCHDOG.offset, 12)
-    assert ended(lambda: sim.job(Opcode.RUN, 2, sim.scratch))[0] == "E_TIMEOUT"
+    load = move(Op.LOADA, Tensor(X), sim.scratch + DATA, 1, (1, 0, 0))
+    program = [load] * transfers + [job(Op.CLRG), END]
+    sim.device.write(sim.scratch, program_words(program))
+    if not transfers:
+        sim.driver.write(header.WATCHDOG.offset, 12)
+    run = sim.ring.submit([Opcode.RUN, 0, len(program), 0, sim.scratch, 0])
+    if transfers:
+        sim.device.step(400)
+        sim.driver.write(header.WATCHDOG.offset, 12)
+    assert ended(lambda: run.wait(60))[0] == "E_TIMEOUT"
+    assert sim.driver.read(registers.PC.offset) <= transfers / 2
     sim.driver.write(header.WATCHDOG.offset, 0)
     sim.driver.soft_reset()
     sim.driver.write(header.STATUS.offset, 0xE)
