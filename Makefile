@@ -44,7 +44,7 @@ demo: setup ## train DQN on CartPole with every replay and learner operation in 
 # Lint of the largest devices takes minutes: that is for `make lint` and `make regress`.
 test: export QUICK := --quick
 test: setup $(DOCS) lint ## the regression, in ten minutes: each block, each engine's smallest build (CHANGED=1: what changed)
-	JD_OPTIMIZE=-O0 JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) $(TESTS)
+	JD_OPTIMIZE=-Og JD_EFFORT=$(or $(EFFORT),0.1) $(PYTEST) --tier test --batch 8 $(if $(CHANGED),--changed) $(TESTS)
 
 regress: setup $(DOCS) lint ## the thorough regression, hours: all configurations, goals, proofs (FOLDERS="a3c lib" for some)
 	$(PYTEST) --tier regress $(or $(addprefix tests/,$(FOLDERS)),$(TESTS))

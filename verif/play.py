@@ -12,6 +12,7 @@ import numpy as np
 
 from flow import pins
 from flow.library import Harness, build, open_library
+from flow.simulator import QUICK
 
 HARNESS = Path("verif/play.cpp")
 RESET_CLOCKS = 4
@@ -35,7 +36,7 @@ class Block:
     inputs: Mapping[str, int]
     outputs: Mapping[str, int]
     stream: bool = False
-    optimize: str = "-O0"
+    optimize: str = QUICK
     sources: tuple[str, ...] = ()
 
 

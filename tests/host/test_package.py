@@ -131,7 +131,7 @@ def test_an_installed_wheel_trains(tmp_path: Path, extras: str) -> None:
         out = call(
             binaries / "jackdaw", "train", "dqn", "CartPole-v1", "--device", device, "--steps", "5",
             "--set", "warm=64", "--set", "threshold=0", "--set", "evaluate_every=5",
-            "--out", str(empty / device), cwd=empty, PATH=path, JD_OPTIMIZE="-O0",
+            "--out", str(empty / device), cwd=empty, PATH=path, JD_OPTIMIZE="-Og",
             JACKDAW_CACHE=str(tmp_path / "cache"),
         )  # fmt: skip
         assert "mean_return" in out

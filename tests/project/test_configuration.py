@@ -289,7 +289,7 @@ def test_an_engine_out_of_the_tree(tmp_path: Path) -> None:
     folder = tmp_path / "engine_other"
     assert jackdaw(["new-engine", "other", "--id", "OTHR", "--out", str(folder)]) == 0
     assert jackdaw(["new-engine", "other", "--out", str(folder)]) == 2  # it is there
-    env = os.environ | {ELSEWHERE: str(folder), "JD_OPTIMIZE": "-O0", "JD_EFFORT": "0.1"}
+    env = os.environ | {ELSEWHERE: str(folder), "JD_OPTIMIZE": "-Og", "JD_EFFORT": "0.1"}
 
     def call(*command: str) -> str:
         done = subprocess.run(

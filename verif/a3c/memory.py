@@ -14,6 +14,7 @@ import numpy as np
 
 from flow import pins
 from flow.library import Harness, MemoryConfig, MemoryFault, build, open_library
+from flow.simulator import QUICK
 from models.a3c.layout import parameter_slot_bytes
 from models.a3c.network import (
     BEAT_BYTES,
@@ -268,7 +269,7 @@ def library(name: str, core: str, parameters: tuple[tuple[str, int], ...]) -> ct
         parameters=dict(parameters),
         sources=flat.sources,
         defines=(f"MODEL=V{top}", f'MODEL_HEADER="V{top}.h"', name.upper()),
-        optimize="-O0",
+        optimize=QUICK,
     )
     return open_library(path)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from flow import pins
 from flow.library import Harness, MemoryConfig, build, open_library
+from flow.simulator import QUICK
 from models.a3c import timing
 from models.a3c.descriptor import FLAG_SAVE_MAPS, INF, RING_INF, RING_TRN, TRAIN, Task
 from models.a3c.engine import A3cEngine
@@ -127,7 +128,7 @@ class Unit(Harness):
     """
 
     def __init__(
-        self, parameters: Mapping[str, int], seed: int, waves: bool = False, optimize: str = "-O0"
+        self, parameters: Mapping[str, int], seed: int, waves: bool = False, optimize: str = QUICK
     ) -> None:
         super().__init__(library(tuple(sorted(parameters.items())), waves, optimize), seed)
 

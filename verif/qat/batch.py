@@ -12,6 +12,7 @@ import numpy as np
 
 from flow import pins
 from flow.library import Harness, MemoryConfig, MemoryFault, build, open_library
+from flow.simulator import QUICK
 from models.engine import BusError
 from models.qat.layout import Geometry
 from verif.play import words
@@ -154,7 +155,7 @@ def library(parameters: tuple[tuple[str, int], ...]) -> ctypes.CDLL:
     flat = pins.flat(CORE, BENCH, (SOURCE,))
     path = build(
         CORE, flat.toplevel, HARNESS, parameters=dict(parameters),
-        sources=(SOURCE, *flat.sources), optimize="-O0",
+        sources=(SOURCE, *flat.sources), optimize=QUICK,
     )  # fmt: skip
     return open_library(path)
 

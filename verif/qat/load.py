@@ -11,6 +11,7 @@ import numpy as np
 
 from flow import pins
 from flow.library import Harness, MemoryConfig, MemoryFault, build, open_library
+from flow.simulator import QUICK
 from verif.qat.batch import NEVER, Memory
 
 CORE, TOP, HARNESS = "jackdaw:engine:qat_top", "jd_qat_load", Path("verif/qat/load_harness.cpp")
@@ -70,7 +71,7 @@ def library(lw: int) -> ctypes.CDLL:
     """Build and open the simulator."""
     flat = pins.flat(CORE, TOP)
     path = build(
-        CORE, flat.toplevel, HARNESS, parameters={"Lw": lw}, sources=flat.sources, optimize="-O0"
+        CORE, flat.toplevel, HARNESS, parameters={"Lw": lw}, sources=flat.sources, optimize=QUICK
     )
     return open_library(path)
 
