@@ -17,7 +17,7 @@ from jackdaw.drivers.sparse import Sparse, SparseSettings
 from jackdaw.runtime.training import TeamTraining
 from tests.sparse.golden import small, start
 
-SMALL, LARGER = "sparse", "sparse_train"
+SMALL, LARGER, PUBLISHED = "sparse", "sparse_train", "sparse_full"
 SCALE = 256.0
 COUNTERS = ("useful_macs", "vpu_ops", "hits", "misses", "osel_clocks", "core_load", "skipped")
 
@@ -102,6 +102,20 @@ def test_iterations_of_other_networks(case: str, seed: int) -> None:
     with both(settings, rng, seed) as drivers:
         for _ in range(2):
             iteration(drivers, rng)
+
+
+@pytest.mark.slow
+@builds(lambda: open_device("sim", PUBLISHED))
+@pytest.mark.parametrize("split", ["vec", "row"])
+def test_an_iteration_of_the_published_size_is_that_of_the_model(split: str, seed: int) -> None:
+    """All three cores: 24 episodes of 4 agents, an LSTM of 128 x 512 in 16 groups."""
+    rng = np.random.default_rng(seed)
+    settings = small(
+        observations=32, agents=4, episodes=24, steps=2, hidden=128, groups=16, split=split,
+        group_rate=0.02,
+    )  # fmt: skip
+    with both(settings, rng, seed, PUBLISHED) as drivers:
+        iteration(drivers, rng)
 
 
 @pytest.mark.regress
