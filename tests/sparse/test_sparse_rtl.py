@@ -338,23 +338,25 @@ def test_chains_fit_a_bank(pair: Pair) -> None:
     "opcode", [Opcode.CONFIG, pytest.param(Opcode.LOAD, marks=pytest.mark.regress), Opcode.STORE]
 )
 def test_bus_errors_end_the_job(pair: Pair, opcode: Opcode) -> None:
-    """The first and a later line; the job after it is a good one. Most lines are not moved."""
+    """The first and a later line; the job after it is a good one. What was not asked for yet is not
+    moved: up to four bursts of 64 lines are."""
     usual(pair)
-    image = pair.rng.integers(0, 1 << 32, pair.words([0, 2], ALL), dtype=np.uint32)
+    image = pair.rng.integers(0, 1 << 32, pair.words(range(len(USUAL)), ALL), dtype=np.uint32)
     jobs: dict[Opcode, Callable[[Any], Any]] = {
         Opcode.CONFIG: lambda one: one.config(table_words(USUAL)),
-        Opcode.LOAD: lambda one: one.load(0x1F05, image),
-        Opcode.STORE: lambda one: one.store(0x1F05, len(image))[0],
+        Opcode.LOAD: lambda one: one.load(0x1F0F, image),
+        Opcode.STORE: lambda one: one.store(0x1F0F, len(image))[0],
     }
     code, direction = ("E_BUS_WR", WRITES) if opcode == Opcode.STORE else ("E_BUS_RD", READS)
     beats = header.WR_BEATS_LO if opcode == Opcode.STORE else header.RD_BEATS_LO
     moved = partial(pair.both[1].driver.read64, beats.offset)
+    lines = 4 * len(image) / LINE
     for offset in (0, 64, 192) if effort() >= 1 else (0, 192):
         for one in pair.both:
             one.device.inject(pair.scratch + offset, LINE, FAULT, direction)
         before = moved()
         assert pair.call(jobs[opcode]) == (code, 0, 0, (4, FAULT))
-        assert moved() - before < 4 * len(image) // LINE // 2
+        assert moved() - before < 0.75 * lines
         for one in pair.both:
             one.device.clear_faults()
         if opcode == Opcode.LOAD:  # the others leave all as it was
