@@ -151,7 +151,7 @@ def test_the_mutation_score_is_that_of_the_record():
     text = (ROOT / "docs/sparse.md").read_text()
     found = re.search(
         r"\| mutation score \| ([\d.]+) %: a random sample of (\d+), six of each file; "
-        r"(\d+) noticed by the tests of `make test`, (\d+) argued equivalent. Of the (\d+) others",
+        r"(\d+) noticed by the tests of `make test`, (\d+) argued equivalent. The (\d+) others",
         text,
     )
     (line,) = (r for r in results.read("mutate")["rows"] if r["folder"] == "rtl/sparse")
