@@ -42,7 +42,7 @@ demo: setup ## train DQN on CartPole with every replay and learner operation in 
 	@$(PYTHON) scripts/train.py --agent dqn --env CartPole-v1 --device sim --seed $(SEED) --out runs/demo-seed$(SEED) --overwrite
 
 # Models compile in a quarter of the time that -O2 takes, and run for a fifth longer.
-test regress coverage: export JD_OPTIMIZE := -Og
+test regress test-all coverage: export JD_OPTIMIZE := -Og
 
 # Lint of the largest devices takes minutes: that is for `make lint` and `make regress`.
 test: export QUICK := --quick

@@ -45,17 +45,20 @@ def test_sparse_bench_writes_rows_of_the_same_keys(
     assert all(set(r) == KEYS and r["engine"] == "sparse" for r in rows)
     assert len({(r["figure"], r["config"]) for r in rows}) == len(rows)
     found = {(r["figure"], r["config"]): r for r in rows}
-    for name in ("FW", "dX", "dW"):  # units of more groups are so short that they wait
+    # Units are so short that those of FW wait for accumulators, and with 8 groups those of dX.
+    waits = {("FW", 2): 40, ("FW", 8): 100, ("dX", 8): 100}
+    for name in ("FW", "dX", "dW"):
         clocks = found["op_clocks", f"lst {name}, G=2"]
         assert 0 <= clocks["measured"] - clocks["ideal"] <= OVERHEAD
         for count in (2, 8):
             over = found["op_overhead", f"{name}, G={count}, the most of all layers"]
-            assert over["measured"] >= 0 and over["ideal"] == OVERHEAD
+            assert 0 <= over["measured"] <= waits.get((name, count), OVERHEAD)
+            assert over["ideal"] == OVERHEAD
     for part in ("MaxIndex", "rows", "misses", "lists"):
         steps = found["osel_clocks", f"16 x 64, G=8, {part}"]
         assert steps["measured"] == pytest.approx(steps["ideal"], rel=0.2)
-    pipelines = found["osel_clocks", "16 x 64, G=2, pipelines"]
-    assert 0 < pipelines["measured"] < 40
+    for count, most in ((2, 40), (8, 60)):
+        assert 0 < found["osel_clocks", f"16 x 64, G={count}, pipelines"]["measured"] < most
     used, plain = (
         found["utilization", f"LST, G=8{more}"]["measured"]
         for more in ("", ", without load allocation")
